@@ -1,19 +1,12 @@
-"""3-d convolution and its gradients by kernels for whole volumes: each call goes to the way that suits its shape.
+"""3-d convolution and its gradients by kernels for whole volumes: `implementations.py` says which.
 
 None is returned where 2-d convolutions of slices that are stacked as channels are faster, or where arrays are empty.
-`winograd3d` serves planes of 3x3 taps with 16 channels and more, `depthwise3d` one input channel a group, `direct3d` others.
 """
 from __future__ import annotations
 
 from ..arrays.layout import Array
-from .depthwise import volumes as depthwise_volumes
-from .direct import volumes as direct_volumes
-from .volume import Sizes
-from .winograd import volumes as winograd_volumes
-
-
-def _is_depthwise(weight_shape: Sizes, groups: int) -> bool:
-    return groups > 1 and weight_shape[1] == 1
+from .implementations import VOLUME_FORWARD, VOLUME_GRAD_INPUT, VOLUME_GRAD_WEIGHT
+from .volume import Sizes, volume_problem
 
 
 def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -21,14 +14,9 @@ def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padd
     """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,), or None."""
     if not x.size or not weight.size:
         return None
-    if _is_depthwise(weight.shape, groups):
-        return depthwise_volumes.convolve(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
-    geometry = stride, padding, dilation
-    if winograd_volumes.suits(x.dtype, x.shape, weight.shape, *geometry, groups, forward=True):
-        return winograd_volumes.convolve(x, weight, bias, padding)
-    if direct_volumes.suits(x, weight.shape, *geometry, groups):
-        return direct_volumes.convolve(x, weight, bias, *geometry, groups)
-    return None
+    geometry = tuple(stride), tuple(padding), tuple(dilation), groups
+    problem = volume_problem(x.shape, weight.shape, *geometry, x.itemsize)
+    return VOLUME_FORWARD.choose(problem).run(x, weight, bias, *geometry)
 
 
 def grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -36,14 +24,9 @@ def grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, pa
     """Gradient (N, C, D, H, W) of `convolve` for x, from g (N, O, OD, OH, OW), or None."""
     if not g.size or not weight.size:
         return None
-    if _is_depthwise(weight.shape, groups):
-        return depthwise_volumes.grad_input(g, weight, input_shape=input_shape, stride=stride, padding=padding, dilation=dilation)
-    geometry = stride, padding, dilation
-    if winograd_volumes.suits(g.dtype, input_shape, weight.shape, *geometry, groups):
-        return winograd_volumes.grad_input(g, weight, input_shape, padding)
-    if direct_volumes.suits_backward(g, input_shape, weight.shape, *geometry, groups):
-        return direct_volumes.grad_input(g, weight, input_shape, *geometry, groups)
-    return None
+    geometry = tuple(stride), tuple(padding), tuple(dilation), groups
+    problem = volume_problem(tuple(input_shape), weight.shape, *geometry, g.itemsize)
+    return VOLUME_GRAD_INPUT.choose(problem).run(g, weight, input_shape, *geometry)
 
 
 def grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -51,11 +34,8 @@ def grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, paddi
     """Gradient (O, C / G, KD, KH, KW) of `convolve` for its weight, from g (N, O, OD, OH, OW) and x (N, C, D, H, W), or None,
     also where some of it is not finite, which Winograd's transforms may have caused.
     """
-    if not g.size or not x.size or _is_depthwise(weight_shape, groups):
+    if not g.size or not x.size:
         return None
-    geometry = stride, padding, dilation
-    if winograd_volumes.suits(g.dtype, x.shape, weight_shape, *geometry, groups):
-        return winograd_volumes.grad_weight(g, x, weight_shape, padding)
-    if direct_volumes.suits_weight(x, weight_shape, *geometry, groups):
-        return direct_volumes.grad_weight(g, x, weight_shape, *geometry, groups)
-    return None
+    geometry = tuple(stride), tuple(padding), tuple(dilation), groups
+    problem = volume_problem(x.shape, tuple(weight_shape), *geometry, g.itemsize)
+    return VOLUME_GRAD_WEIGHT.choose(problem).run(g, x, weight_shape, *geometry)

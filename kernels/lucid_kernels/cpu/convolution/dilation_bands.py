@@ -8,11 +8,7 @@ import functools
 from typing import NamedTuple
 
 from ..arrays.window import Window
-
-# The largest share of the products that bands leave: each is a convolution of its own, which packs its part of the weight.
-_MOST_PRODUCTS = 0.85
-# Positions that a band has at least, two register blocks.
-_LEAST_POSITIONS = 96
+from ..runtime import tuning
 
 
 class Band(NamedTuple):
@@ -43,11 +39,12 @@ def _split(window: Window, height: int) -> list[Band]:
     bands = []
     for top, bottom in zip(edges, edges[1:]):
         met = [tap for tap, (first, last) in enumerate(spans) if first <= top and bottom <= last]
-        if not met or (bottom - top) * window.out_width < _LEAST_POSITIONS:  # rows that meet nothing are the bias
+        positions = (bottom - top) * window.out_width
+        if not met or positions < tuning.DILATION_BANDS_LEAST_POSITIONS:  # rows that meet nothing are the bias
             return []
         bands.append(Band(top, bottom, met[0], met[-1] + 1))
     products = sum((band.bottom - band.top) * (band.last - band.first) for band in bands)
-    return bands if products <= _MOST_PRODUCTS * window.kh * window.out_height else []
+    return bands if products <= tuning.DILATION_BANDS_MOST_PRODUCTS * window.kh * window.out_height else []
 
 
 @functools.lru_cache(maxsize=256)

@@ -23,7 +23,6 @@ from ..arrays.layout import PARALLEL_FROM, Array, row_chunk
 from ..arrays.window import Window, valid_range
 from ..runtime.allocator import empty
 from ..runtime.jit import jit, jit_parallel
-from ..simd.copy_rows import copy_every_second, copy_rows
 from .direct.copy_microkernels import (
     copy_fourth_windows,
     copy_second_windows,
@@ -31,15 +30,6 @@ from .direct.copy_microkernels import (
     copy_windows,
     interleave_rows,
 )
-
-# Below this many products, about 20 us, the ways of large convolutions save nothing.
-LEAST_PRODUCTS = 1 << 17
-
-
-def enough_work(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether the convolution of x (N, C, H, W) is large."""
-    taps = x.shape[0] * x.shape[1] * window.kh * window.kw
-    return taps * out_channels * window.out_height * window.out_width >= LEAST_PRODUCTS
 
 
 def least_period(window: Window) -> int:
@@ -118,21 +108,6 @@ def _fill_planes(pixels, start, pitch, height, width, channels, window, period, 
             last = max(first, min(size, height * width - shift))
             copy_shifted(pixels, start + shift, pitch, copies, (q * kw + b) * step + target, kw * period * step, channels,
                          first, last, size, width, left, right)
-
-
-@jit
-def deal_rows(pixels, start, pitch, stride, target, first, target_pitch, rows, count):
-    """Copy every `stride`-th element of some rows: flat memory, `count` elements a row."""
-    if rows <= 0 or count <= 0:
-        return
-    if stride == 1:
-        copy_rows(pixels, start, pitch, target, first, target_pitch, rows, count)
-    elif stride == 2:
-        copy_every_second(pixels, start, pitch, target, first, target_pitch, rows, count)
-    else:
-        for r in range(rows):
-            for j in range(count):
-                target[first + r * target_pitch + j] = pixels[start + r * pitch + j * stride]
 
 
 @jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 
 from ..arrays.window import Window
+from .problem import Problem
 
 Sizes = tuple[int, ...]
 Slices = tuple[Sizes, ...]
@@ -26,3 +27,13 @@ def window_of_slices(input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: 
     outputs = [(n + 2 * p - d * (k - 1) - 1) // s + 1
                for n, k, s, p, d in zip(input_shape[2:], kernel, stride, padding, dilation, strict=True)]
     return outputs[0], Window(*kernel[1:], *stride[1:], *padding[1:], *dilation[1:], *outputs[1:])
+
+
+@functools.lru_cache(maxsize=256)
+def volume_problem(input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
+                   itemsize: int) -> Problem:
+    """The problem of all slices of volumes (N, C, D, H, W) and a weight (O, C / G, KD, KH, KW)."""
+    samples, channels, depth, height, width = input_shape
+    out_depth, window = window_of_slices(input_shape, weight_shape[2:], stride, padding, dilation)
+    return Problem(samples * out_depth, channels, height, width, weight_shape[0], groups, window, itemsize,
+                   slices=weight_shape[2], depth=depth, out_depth=out_depth, depth_steps=(stride[0], dilation[0]))

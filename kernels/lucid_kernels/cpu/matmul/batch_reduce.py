@@ -7,7 +7,7 @@ rows, it took 1.1 times as long with AVX2, and as long with AVX-512.
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -22,7 +22,6 @@ from ..simd.pointer import moved, pointer
 from .blocked import turn
 from .packing import copy_strip
 from .panel_microkernels import PANEL_BYTES, block_count, filled, first_row, multiply_pixels
-from .patch_packing import pack_runs_of_columns
 
 # Steps of a sum that are added up at a time: a panel of them, with AVX2, stays in the L1 cache. Twice as many are no faster.
 _DEPTH_BYTES = 1024
@@ -32,40 +31,22 @@ _COLUMNS, _ROWS, _FEWEST_COLUMNS = 128, 256, 64
 _TASKS = 8
 
 
-class Columns(NamedTuple):
-    """The right operands in flat memory: that of image n has its element at position p of column c at ``n * size + starts[p] +
-    taps[c]``. Runs of `run` columns are neighbours in memory; with 0 the positions of each column are.
-    """
-
-    size: int
-    starts: Array
-    taps: Array
-    run: int
-
-
 @jit
-def _add_images(left: int, left_step: int, right: int, first_column: int, columns_of: Any, depth: int, rows: int, columns: int,
+def _add_images(left: int, left_step: int, right: int, right_step: int, positions: int, depth: int, rows: int, columns: int,
                 images: int, packed: Any, sums: Any, pitch: int) -> None:
-    """Fill sums (rows, whole panels) with the products of some images: of rows at an address, `left_step` elements apart from one
-    image to the next, and of the columns from `first_column` on of the images at another.
+    """Fill sums (rows, whole panels) with the products of the rows and columns of some images at two addresses, `left_step` and
+    `right_step` elements apart from one image to the next.
     """
     item = sums.itemsize
-    width, lanes, positions = PANEL_BYTES // item, VECTOR_BYTES // item, columns_of.starts.size
+    width, lanes = PANEL_BYTES // item, VECTOR_BYTES // item
     for n in range(images):
         for start in range(0, positions, depth):
             count = min(depth, positions - start)
             for column in range(0, columns, width):
                 have = min(width, columns - column)
                 wide = lanes if have <= lanes else width
-                place, number, panel = n * columns_of.size, first_column + column, moved(packed, column * count)
-                if columns_of.run > 0:
-                    pixels = pointer(sums, right + place * item)
-                    starts, taps = columns_of.starts[start : start + count], columns_of.taps[number : number + have]
-                    rest = columns_of.run - number % columns_of.run
-                    pack_runs_of_columns(pixels, starts, taps, rest, columns_of.run, wide, panel)
-                else:
-                    planes = pointer(sums, right + (place + columns_of.taps[number] + start) * item)
-                    copy_strip(planes, positions, 1, have, count, lanes, panel, wide)
+                planes = pointer(sums, right + (n * right_step + column * positions + start) * item)
+                copy_strip(planes, positions, 1, have, count, lanes, moved(packed, column * count), wide)
             for block in range(block_count(rows)):
                 row = first_row(block, rows)
                 lines = pointer(sums, left + (n * left_step + row * positions + start) * item)
@@ -77,14 +58,14 @@ def _add_images(left: int, left_step: int, right: int, first_column: int, column
 
 
 @jit_parallel
-def _sum_parts(left: Any, right: Any, columns_of: Any, depth: int, rows: int, columns: int, down: int, across: int, turned: bool,
+def _sum_parts(left: Any, right: Any, positions: int, depth: int, rows: int, columns: int, down: int, across: int, turned: bool,
                result: Any) -> None:
-    """result (parts, rows, columns), or the other way round if `turned`: the products of flat left (N, rows, P) and the columns,
-    each part of some of the images.
+    """result (parts, rows, columns), or the other way round if `turned`: the products of flat left (N, rows, P) and right
+    (N, columns, P), each part of some of the images.
 
     Tasks share the rows in `down` parts and the columns in `across` parts. `depth` positions at most are added up at a time.
     """
-    item, positions, parts = left.itemsize, columns_of.starts.size, result.shape[0]
+    item, parts = left.itemsize, result.shape[0]
     width, images, blocks = PANEL_BYTES // item, left.size // (rows * positions), block_count(rows)
     panels = (columns + width - 1) // width
     for task in numba.prange(parts * down * across):
@@ -96,8 +77,8 @@ def _sum_parts(left: Any, right: Any, columns_of: Any, depth: int, rows: int, co
         room = aligned_empty(depth * pitch + width + (bottom - top) * pitch, left)
         packed, sums = pointer(left, room.ctypes.data), room[depth * pitch + width :]  # a vector more may be written
         _add_images(left.ctypes.data + (begin * rows + top) * positions * item, rows * positions,
-                    right.ctypes.data + begin * columns_of.size * item, first, columns_of, depth, bottom - top, last - first,
-                    end - begin, packed, sums, pitch)  # fmt: skip
+                    right.ctypes.data + (begin * columns + first) * positions * item, columns * positions, positions, depth,
+                    bottom - top, last - first, end - begin, packed, sums, pitch)  # fmt: skip
         step = rows if turned else columns
         place = part * rows * columns + (first * step + top if turned else top * step + first)
         target = pointer(left, result.ctypes.data + place * item)
@@ -109,14 +90,14 @@ def _sum_parts(left: Any, right: Any, columns_of: Any, depth: int, rows: int, co
                 line[:] = sums[row * pitch : row * pitch + last - first]
 
 
-def depth_of(steps: int, itemsize: int) -> int:
+def _depth(steps: int, itemsize: int) -> int:
     """The steps of a sum that are added up at a time: equal parts of whole vectors."""
     return whole_vectors(-(-steps // -(-steps // (_DEPTH_BYTES // itemsize))), itemsize)
 
 
-def sum_products(left: Array, right: Array, columns_of: Columns, result: Array, turned: bool = False) -> None:
-    """Fill result (rows, columns), or (columns, rows) if `turned`, from left (N, rows, P) and the columns in `right`."""
-    (images, given, positions), columns, rows = left.shape, len(columns_of.taps), filled(left.shape[1])
+def sum_products(left: Array, right: Array, result: Array, turned: bool = False) -> None:
+    """Fill result (rows, columns), or (columns, rows) if `turned`, from left (N, rows, P) and right (N, columns, P)."""
+    (images, given, positions), columns, rows = left.shape, right.shape[1], filled(left.shape[1])
     if rows > given:
         left = np.concatenate([left, np.zeros((images, rows - given, positions), left.dtype)], 1)
     down, across = -(-rows // _ROWS), -(-columns // _COLUMNS)
@@ -125,7 +106,7 @@ def sum_products(left: Array, right: Array, columns_of: Columns, result: Array, 
     shape = (parts, columns, rows) if turned else (parts, rows, columns)
     straight = shape == (1, *result.shape)
     sums = result.reshape(shape) if straight else empty(shape, left.dtype)
-    _sum_parts(left.reshape(-1), right.reshape(-1), columns_of, depth_of(positions, left.itemsize), rows, columns, down, across,
+    _sum_parts(left.reshape(-1), right.reshape(-1), positions, _depth(positions, left.itemsize), rows, columns, down, across,
                turned, sums)  # fmt: skip
     if not straight:
         sums[:, : len(result), : result.shape[1]].sum(0, out=result)

@@ -13,25 +13,19 @@ import numba
 import numpy as np
 
 from ..arrays.layout import Array
+from ..runtime import tuning
 from ..runtime.allocator import empty
+from ..runtime.implementations import unmet
 from ..runtime.jit import jit, jit_parallel
 from ..simd.address import address_of
-from ..simd.cpu_features import VECTOR_BYTES, WIDE
+from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.pointer import moved, pointer
 from .batch_offsets import places
 from .microkernels import MOST_VECTORS, make_multiply
 from .packing import copy_strip
+from .problem import Problem
 
 _ROWS = 4  # of a block
-# Most multiply-adds of a matrix, and fewest matrices: 512 of 16x16 take 0.7 of NumPy's time, and 0.35 of it if the right ones
-# are transposed.
-_MOST_WORK, _LEAST_COUNT = 1 << 12, 1 << 9
-# The same with AVX-512, and the fewest multiply-adds of such a stack; a long sum one by one has larger errors than BLAS's. With
-# AVX2, where sums and masks need more registers than there are, these blocks take twice the time of BLAS.
-_MOST_LARGE_WORK, _LEAST_LARGE_COUNT, _MOST_DEPTH = 1 << 22, 4, 1 << 9
-_LEAST_STACK, _LEAST_TURNED_STACK = 1 << 20, 1 << 19
-# The share of the lanes that has columns of the result, below which BLAS is faster, unless matrices are turned: of 33 or 49.
-_LEAST_FILLED = 0.85
 # Multiply-adds of one iteration of a parallel loop: some 3 us; and what a matrix costs beside its own.
 _SHARE, _OVERHEAD = 1 << 17, 100
 
@@ -86,23 +80,26 @@ def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_s
                     _one(left, row_step, depth_step, source, pitch, depth, m, rest, there, n, free)
 
 
-def suits(a: Array, b: Array) -> bool:
-    """Whether these stacks of float32 or float64 are of small matrices, and enough of them. Not for columns, and not for rows
-    times matrices that have to be turned, each for a single product.
+def why_not(problem: Problem) -> str | None:
+    """For stacks of float32 or float64. Not for columns, and not for rows times matrices that have to be turned, each for a
+    single product.
     """
-    (m, k), n, item = a.shape[-2:], b.shape[-1], a.itemsize
-    work, count, turned = m * k * n, max(a.size // (m * k), b.size // (k * n)), b.strides[-1] != item
-    if n == 1 or (m == 1 and turned):
-        return False
-    if work > _MOST_WORK or count < _LEAST_COUNT:
-        if count * work < (_LEAST_TURNED_STACK if turned else _LEAST_STACK) or count < _LEAST_LARGE_COUNT:
-            return False
-        if not WIDE or work > _MOST_LARGE_WORK or k > _MOST_DEPTH:
-            return False
-        lanes = VECTOR_BYTES // item
-        if not turned and n < _LEAST_FILLED * -(-n // lanes) * lanes:
-            return False
-    return not any(step % item for step in a.strides + b.strides)
+    (m, k), n, work, item = problem.left[-2:], problem.right[-1], problem.work_of_one, problem.item
+    count, turned = problem.work // work, problem.right_strides[-1] != item
+    vector_bytes = problem.vector_bytes or VECTOR_BYTES
+    lanes = vector_bytes // item
+    small = work <= tuning.BATCHED_SMALL_MOST_WORK and count >= tuning.BATCHED_SMALL_LEAST_COUNT
+    least = tuning.BATCHED_SMALL_LEAST_TURNED_STACK if turned else tuning.BATCHED_SMALL_LEAST_STACK
+    large = work > tuning.BATCHED_SMALL_MOST_LARGE_WORK or k > tuning.BATCHED_SMALL_MOST_DEPTH
+    return unmet(
+        (n > 1 and (m > 1 or not turned), "a single column, or a row and matrices to turn"),
+        (small or vector_bytes == 64, "larger matrices, or few, without AVX-512"),
+        (small or count * work >= least, "small"),
+        (small or count >= tuning.BATCHED_SMALL_LEAST_LARGE_COUNT, "few matrices"),
+        (small or not large, "large matrices"),
+        (small or turned or n >= tuning.BATCHED_SMALL_LEAST_FILLED * -(-n // lanes) * lanes, "columns that leave vectors empty"),
+        (not any(step % item for step in problem.left_strides + problem.right_strides), "steps that are no whole elements"),
+    )
 
 
 def matmul(a: Array, b: Array, out: Array | None = None) -> Array:

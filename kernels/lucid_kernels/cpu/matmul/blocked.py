@@ -18,7 +18,9 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ..arrays.layout import Array
+from ..runtime import tuning
 from ..runtime.allocator import empty
+from ..runtime.implementations import unmet
 from ..runtime.jit import jit, jit_parallel
 from ..runtime.threads import THREADS
 from ..simd.address import address_of
@@ -28,6 +30,7 @@ from ..simd.pointer import moved, pointer
 from ..simd.transpose import transpose_block
 from .microkernels import MOST_VECTORS, make_multiply
 from .packing import copy_strip, pack_rows
+from .problem import Problem, with_unit_steps
 from .tiling import BLOCK_ROWS, FEW_ROWS, Plan, plan_of
 
 # Steps of a sum that are added up at a time: of more in a row rounding errors grow to more than twice PyTorch's.
@@ -35,7 +38,6 @@ STEPS = 256
 # With AVX-512 the loads of a block are masked at the edge, in registers of their own. With AVX2 a mask would take a register of
 # the sums, so columns at the edge are copied into strips that are filled up; so would asking for what the next block needs.
 _IS_WIDE = VECTOR_BYTES == 64
-_FEWEST_COLUMNS = 5  # of contiguous rows; OpenBLAS takes 0.7 of the time for four
 _NO_SUMS = np.empty(0)
 
 
@@ -177,16 +179,20 @@ def _multiply(a: int, row_step: int, depth_step: int, packed: bool, b: int, b_st
             turn(sums, padded, rows, columns, bias[row : row + rows], there, c.shape[1])
 
 
-def suits(b: Array) -> bool:
-    """Whether this is faster than OpenBLAS: for real numbers and columns that fill vectors of AVX2 or AVX-512 in part."""
-    return WHOLE_VECTORS and b.dtype.kind == "f" and (b.shape[1] >= _FEWEST_COLUMNS or b.strides[1] != b.itemsize)
+def why_not(problem: Problem) -> str | None:
+    return unmet(
+        (WHOLE_VECTORS, "no vectors of AVX2 or AVX-512"),
+        (problem.is_real, "complex numbers"),
+        (problem.right[1] >= tuning.BLOCKED_FEWEST_COLUMNS or not problem.rows_lie, "few columns, whose rows are contiguous"),
+    )
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
     """``a @ b + bias``, bit for bit the same on any number of threads, for matrices of float32 or of float64, not empty.
 
-    `a` (m, k) and `b` (k, n) have unit steps along rows or columns. `bias` (n,) and `out` are contiguous.
+    `a` (m, k) and `b` (k, n) are copied unless they have unit steps along rows or columns. `bias` (n,) and `out` are contiguous.
     """
+    a, b = with_unit_steps(a), with_unit_steps(b)
     return _product(a, b, _plan(a, b), bias, _NO_SUMS, out)
 
 
@@ -194,6 +200,7 @@ def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
     """``a @ b``, and the sums of the rows of `a`, or None where the product reads them in another order. They are added up in
     float64, right before the product needs them.
     """
+    a, b = with_unit_steps(a), with_unit_steps(b)
     plan = _plan(a, b)
     if a.strides[1] == a.itemsize or plan.turned:
         return _product(a, b, plan, None, _NO_SUMS, None), None

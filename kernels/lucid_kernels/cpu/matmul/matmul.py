@@ -1,4 +1,8 @@
-"""Products of matrices: which algorithm computes them. OpenBLAS's threads are kept out of them (`openblas_tiles` says why)."""
+"""Products of matrices: `MATMUL` says which implementation computes them. OpenBLAS's threads are kept out of them
+(`openblas_tiles` says why).
+
+Imports no Numba: an implementation is imported when it is asked for the first time.
+"""
 from __future__ import annotations
 
 import functools
@@ -9,31 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime import tuning
 from ..runtime.allocator import empty
+from ..runtime.implementations import Implementations, WhyNot, anything, unmet
 from ..runtime.signals import deferred
-from ..runtime.threads import THREADS
-from .openblas import THREADS_IN_OPENBLAS_FROM, TILES_FROM, one_thread
-
-# The same where the columns of the right operand are contiguous, as in linear layers: OpenBLAS takes 1.2 to 2 times as long, for
-# few rows 2 to 8 times. It is as fast where those of the left one are contiguous too.
-TURNED_FROM, FEW_ROWS = 1 << 18, 8
-# Sums of one product each: from here on BLAS takes 3 to 5 times as long as a multiplication.
-_OUTER_FROM = 1 << 10
-# Results of a few products each, as of a layer with two inputs: OpenBLAS takes 2 to 4 times as long where the columns are
-# contiguous, and a multiplication twice as long for one product each, unless it writes large results past the caches.
-_FEW_STEPS, _FEW_STEPS_FROM, _PAST_CACHES_FROM, _SHORTEST_ROW = 8, 1 << 15, 1 << 19, 64
-# Products of integers: NumPy's own loops take 12 times as long for matrices of 100 rows and columns, 40 times for those of 500.
-_INTEGERS_FROM = 1 << 12
-# Elements of a stack of small matrices that `batched_small` may multiply, and multiply-adds of one for which OpenBLAS is called
-# on all threads: 8 matrices of 64x64 take 0.8 of the time, 128 products of 128x64 and 64x128, attention by hand, 0.3.
-_STACK_FROM, _STACK_WORK = 1 << 10, 1 << 21
-# The same for complex numbers, of which a multiply-add is four: 64 products of 16x16 take 0.6 of the time.
-_COMPLEX_STACK_WORK = 1 << 18
-# Elements of a complex matrix from which on OpenBLAS uses threads for its product with a vector: 2.4 us become 8 ms where another
-# process has one of the cores.
-_COMPLEX_VECTORS_FROM = 1 << 12
-_MATRICES_OF_A_THREAD = 4  # of a stack, from which on none is cut into tiles
-SMALLEST = 32  # rows or columns of a product that threads share
+from .openblas import one_thread
+from .problem import Problem, problem_of
 
 
 def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np.ndarray | None = None) -> Any:
@@ -41,75 +26,24 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
 
     `out` is a contiguous array of its shape and dtype. Products of integers are computed in float64 where that is exact.
     """
-    if a.ndim == 2 and b.ndim == 2:
+    # What NumPy computes anyway is not looked up: that takes 0.7 us.
+    if b.ndim == 2 == a.ndim:
         work = a.size * b.shape[1]
-        if work >= _INTEGERS_FROM and a.dtype.kind in "iu" and out is bias is None and _exact_in_float64(a, b):
-            return matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype, copy=False)
-        if a.shape[1] <= _FEW_STEPS and len(a) * b.shape[1] >= _FEW_STEPS_FROM and _has_few_steps(a, b, bias is not None):
-            return _tiles().matmul(a, b, bias, out)
-        if a.shape[1] == b.shape[0] == 1 and work >= _OUTER_FROM:
-            return _plus(_outer(work)(a, b, out=out), bias)
-        if work > THREADS_IN_OPENBLAS_FROM:
-            turned = b.strides[0] == b.itemsize and (len(a) <= FEW_ROWS or a.strides[1] == a.itemsize)
-            if work >= (TURNED_FROM if turned else TILES_FROM) and a.shape[1] == b.shape[0] and _shared(a, b):
-                return _tiles().matmul(a, b, bias, out)
-            with one_thread:
-                return _plus(np.matmul(a, b, out=out), bias)
-    elif a.ndim > 1 and b.ndim > 1:
-        if a.shape[-1] == b.shape[-2] == 1 and a.size * b.shape[-1] >= _OUTER_FROM:
-            # A stack of outer products: NumPy's takes 3 to 10 times as long.
-            return _plus(_outer(a.size * b.shape[-1])(a, b, out=out), bias)
-        if max(a.size, b.size) >= _STACK_FROM and _are_stacks(a, b):
-            real = a.dtype.kind == "f"
-            if real and _batched_small().suits(a, b):
-                return _plus(_batched_small().matmul(a, b, out), bias)
-            if not one_thread.unknown and _stack_work(a, b) >= (_STACK_WORK if real else _COMPLEX_STACK_WORK):
-                return _plus(_matmul_stacks(a, b, out), bias)
-    if a.dtype.kind == "c" and max(a.size, b.size) >= _COMPLEX_VECTORS_FROM:
-        with one_thread:
-            return _plus(np.matmul(a, b, out=out), bias)
-    return _plus(np.matmul(a, b, out=out), bias)
-
-
-def _are_stacks(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether these are stacks of real or complex matrices that have a product, not empty."""
-    return a.dtype == b.dtype and a.dtype.char in "fdFD" and a.shape[-1] == b.shape[-2] and 0 not in a.shape + b.shape
-
-
-def _stack_work(a: np.ndarray, b: np.ndarray) -> int:
-    """The multiply-adds of a product of stacks, one of which is not broadcast."""
-    return max(a.size * b.shape[-1], b.size * a.shape[-2])
-
-
-def _exact_in_float64(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether float64 holds all sums of this product of integers."""
-    largest = [max(-int(x.min()), int(x.max())) for x in (a, b)]
-    return largest[0] * largest[1] * a.shape[1] <= 1 << 53
-
-
-def _outer(size: int) -> Callable[..., Any]:
-    """What multiplies vectors to outer products of `size` elements."""
-    multiply: Callable[..., Any] = _elementwise().mul if size > THREADS_IN_OPENBLAS_FROM else np.multiply
-    return multiply
-
-
-def _matmul_stacks(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> Any:
-    """``a @ b`` of stacks of matrices, broadcast, not empty: a matrix a task, few large ones one by one."""
-    lead, (m, k), n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1]
-    if m * k * n < TILES_FROM or math.prod(lead) >= _MATRICES_OF_A_THREAD * THREADS.value:
-        return _tiles().matmul_stacks(a, b, out)
-    result = empty((*lead, m, n), a.dtype) if out is None else out
-    left, right = np.broadcast_to(a, (*lead, m, k)), np.broadcast_to(b, (*lead, k, n))
-    for index, of_one in zip(np.ndindex(lead), result.reshape(-1, m, n)):
-        matmul(left[index], right[index], out=of_one)
-    return result
+        if work < tuning.OUTER_FROM:
+            return _numpy(a, b, bias, out)
+        if work <= tuning.OPENBLAS_THREADS_FROM and a.shape[1] > tuning.FEW_STEPS and a.dtype.kind == "f":
+            return _numpy(a, b, bias, out)
+    elif b.ndim < 2 or a.ndim < 2:
+        if a.dtype.kind != "c":
+            return _numpy(a, b, bias, out)
+    elif a.size < tuning.STACKS_FROM > b.size and a.shape[-1] > 1:
+        return _numpy(a, b, bias, out)
+    return MATMUL.choose(problem_of(a, b, bias, out)).run(a, b, bias, out)
 
 
 def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:
     """``a @ b`` of matrices, and the sums of the rows of `a`; None instead where no product has them at hand."""
-    if a.size * b.shape[1] >= TILES_FROM and a.shape[1] == b.shape[0] > 1 and _shared(a, b):
-        return _tiles().matmul_and_sums(a, b)
-    return matmul(a, b), None
+    return _WITH_SUMS.choose(problem_of(a, b)).run(a, b)
 
 
 def _plus(result: Any, bias: np.ndarray | None) -> Any:
@@ -118,37 +52,187 @@ def _plus(result: Any, bias: np.ndarray | None) -> Any:
     return result
 
 
-def _has_few_steps(a: np.ndarray, b: np.ndarray, with_bias: bool) -> bool:
-    """Whether `openblas_tiles` is faster for a product of a few steps: with contiguous columns, or of one."""
-    if not 0 < a.shape[1] == b.shape[0] or not _shared(a, b) or a.dtype.kind == "c":
-        return False
-    if len(b) == 1:
-        return with_bias or b.size < _SHORTEST_ROW or a.size * b.size < _PAST_CACHES_FROM
-    return b.strides[0] == b.itemsize
+def _of(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module of this package, which is imported on the first call."""
+    @functools.cache
+    def function() -> Any:
+        with deferred():
+            return getattr(importlib.import_module(module, __package__), name)
+
+    return lambda *arguments: function()(*arguments)
 
 
-def _shared(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether `openblas_tiles` can multiply them, and several threads could share the result."""
-    if one_thread.unknown or max(a.shape[0], b.shape[1]) < SMALLEST:
-        return False
-    return a.dtype == b.dtype and a.dtype.char in "fdFD"
+# ---- what computes them ----------------------------------------------------------------------------------------------
 
 
-def _imported(name: str) -> Any:
+def _numpy(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    return _plus(np.matmul(a, b, out=out), bias)
+
+
+def _on_one_thread(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    with one_thread:
+        return _plus(np.matmul(a, b, out=out), bias)
+
+
+def _integers(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    """In float64, if that holds all sums."""
+    largest = [max(-int(x.min()), int(x.max())) for x in (a, b)]
+    if largest[0] * largest[1] * a.shape[1] > 1 << 53:
+        return np.matmul(a, b)
+    return matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype, copy=False)
+
+
+def _outer(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    multiply = _multiply if a.size * b.shape[-1] > tuning.OPENBLAS_THREADS_FROM else np.multiply
+    return _plus(multiply(a, b, out=out), bias)
+
+
+def _multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> Any:
     with deferred():
-        return importlib.import_module(name, __package__)
+        from ..elementwise.elementwise import mul
+    return mul(a, b, out=out)
 
 
-@functools.cache
-def _tiles() -> Any:
-    return _imported(".openblas_tiles")
+def _column(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    return _plus(shared(b.T, a.T, None, None if out is None else out.T).T, bias)
 
 
-@functools.cache
-def _batched_small() -> Any:
-    return _imported(".batched_small")
+def _batched_small(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    return _plus(_of_batched_small(a, b, out), bias)
 
 
-@functools.cache
-def _elementwise() -> Any:
-    return _imported("..elementwise.elementwise")
+def _stacks(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    return _plus(_of_stacks(a, b, out), bias)
+
+
+_of_batched_small, _of_stacks = _of(".batched_small", "matmul"), _of(".openblas_tiles", "matmul_stacks")
+
+
+def _few_large(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    """One matrix of a stack after the other."""
+    lead, (m, k), n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1]
+    result = empty((*lead, m, n), a.dtype) if out is None else out
+    left, right = np.broadcast_to(a, (*lead, m, k)), np.broadcast_to(b, (*lead, k, n))
+    for index, of_one in zip(np.ndindex(lead), result.reshape(-1, m, n)):
+        matmul(left[index], right[index], out=of_one)
+    return _plus(result, bias)
+
+
+# ---- which of them ---------------------------------------------------------------------------------------------------
+
+
+def _integers_why_not(problem: Problem) -> str | None:
+    return unmet(
+        (problem.dtype.kind in "iu", "no integers"),
+        (problem.are_matrices and not problem.out and not problem.bias, "no matrices, or with a bias or out"),
+        (math.prod(problem.left) * problem.right[-1] >= tuning.INTEGERS_FROM, "small"),
+    )
+
+
+def _not_shared(problem: Problem) -> str | None:
+    """Why threads of ours do not share a product of matrices."""
+    if not problem.are_matrices or not problem.fits:
+        return "no matrices"
+    (m, k), n = problem.left, problem.right[1]
+    columns_lie = problem.right_strides[0] == problem.item
+    turned = columns_lie and (m <= tuning.SHARED_FEW_ROWS or problem.left_strides[1] == problem.item)
+    # With contiguous columns, or of one step.
+    rather_outer = not problem.bias and n >= tuning.FEW_STEPS_SHORTEST_ROW and m * n >= tuning.FEW_STEPS_PAST_CACHES_FROM
+    few_steps = problem.dtype.kind != "c" and (not rather_outer if k == 1 else columns_lie)
+    few_steps = few_steps and k <= tuning.FEW_STEPS and m * n >= tuning.FEW_STEPS_FROM
+    least = tuning.SHARED_TURNED_FROM if turned else tuning.SHARED_FROM
+    large = k > 1 and m * k * n > tuning.OPENBLAS_THREADS_FROM and m * k * n >= least
+    return unmet(
+        (problem.is_blas, "not of one of BLAS's dtypes"),
+        (not one_thread.unknown, "NumPy uses another BLAS, whose threads are its own"),
+        (max(m, n) >= tuning.SHARED_LEAST_SIDE, "few rows and columns"),
+        (few_steps or large, "small"),
+    )
+
+
+def _no_sums(problem: Problem) -> str | None:
+    return _not_shared(problem) or unmet((problem.left[1] > 1 and problem.work >= tuning.SHARED_FROM, "small"))
+
+
+def _outer_why_not(problem: Problem) -> str | None:
+    deep = min(len(problem.left), len(problem.right)) > 1
+    return unmet(
+        (deep and problem.left[-1] == problem.right[-2] == 1, "sums of several products"),
+        (math.prod(problem.left) * problem.right[-1] >= tuning.OUTER_FROM, "small"),
+    )
+
+
+def _column_why_not(problem: Problem) -> str | None:
+    return unmet((problem.right[1] == 1 < problem.left[0] and problem.is_real, "no single column of real numbers"))
+
+
+def _large_why_not(problem: Problem) -> str | None:
+    """Why OpenBLAS may use its threads: it does so for large products, and for those of complex matrices with vectors."""
+    large = problem.are_matrices and math.prod(problem.left) * problem.right[1] > tuning.OPENBLAS_THREADS_FROM
+    vectors = problem.dtype.kind == "c" and max(math.prod(problem.left), math.prod(problem.right)) >= tuning.COMPLEX_VECTORS_FROM
+    return unmet((large or vectors, "OpenBLAS uses one thread anyway"))
+
+
+def _no_stacks(problem: Problem) -> str | None:
+    return unmet(
+        (not problem.are_matrices and problem.fits, "no stacks of matrices"),
+        (problem.is_blas, "not of one of BLAS's dtypes"),
+        (max(math.prod(problem.left), math.prod(problem.right)) >= tuning.STACKS_FROM, "small"),
+    )
+
+
+def _batched_small_why_not(problem: Problem) -> str | None:
+    return _no_stacks(problem) or unmet((problem.is_real, "complex numbers")) or _ask_batched_small(problem)
+
+
+_ask_batched_small = _of(".batched_small", "why_not")
+
+
+def _stacks_why_not(problem: Problem) -> str | None:
+    return _no_stacks(problem) or unmet(
+        (not one_thread.unknown, "NumPy uses another BLAS, whose threads are its own"),
+        (problem.work >= (tuning.STACKS_WORK if problem.is_real else tuning.STACKS_COMPLEX_WORK), "small"),
+    )
+
+
+def _few_large_why_not(problem: Problem) -> str | None:
+    lead = math.prod(np.broadcast_shapes(problem.left[:-2], problem.right[:-2])) if problem.fits else 0
+    return _stacks_why_not(problem) or unmet(
+        (problem.work_of_one >= tuning.SHARED_FROM, "small matrices"),
+        (lead < tuning.STACKS_MATRICES_OF_A_THREAD * problem.threads, "many matrices"),
+    )
+
+
+_SHARED: dict[str, tuple[WhyNot, Callable[..., Any]]] = {
+    "skinny": (_of(".skinny", "why_not"), _of(".skinny", "matmul")),
+    "column": (_column_why_not, _column),
+    "blocked": (_of(".blocked", "why_not"), _of(".blocked", "matmul")),
+    "tiles": (anything, _of(".openblas_tiles", "matmul")),
+}
+
+
+def _both(first: WhyNot, second: WhyNot) -> WhyNot:
+    return lambda problem: first(problem) or second(problem)
+
+
+_OF_SHARED = Implementations(**_SHARED)
+MATMUL = Implementations(
+    integers=(_integers_why_not, _integers),
+    **{name: (_both(_not_shared, why_not), run) for name, (why_not, run) in _SHARED.items()},
+    outer=(_outer_why_not, _outer),
+    batched_small=(_batched_small_why_not, _batched_small),
+    few_large=(_few_large_why_not, _few_large),
+    stacks=(_stacks_why_not, _stacks),
+    one_thread=(_large_why_not, _on_one_thread),
+    numpy=(anything, _numpy),
+)
+
+_WITH_SUMS = Implementations(
+    blocked=(_both(_no_sums, _SHARED["blocked"][0]), _of(".blocked", "matmul_and_sums")),
+    without=(anything, lambda a, b: (matmul(a, b), None)),
+)
+
+
+def shared(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np.ndarray | None = None) -> Any:
+    """``a @ b + bias`` of real or complex matrices, not empty, and a contiguous vector, on all threads; `out` is contiguous."""
+    return _OF_SHARED.choose(problem_of(a, b, bias, out)).run(a, b, bias, out)

@@ -12,12 +12,6 @@ import numpy as np
 
 from ..runtime import fork
 
-# Multiply-adds. OpenBLAS uses threads from 2^18 on.
-THREADS_IN_OPENBLAS_FROM = 1 << 18
-# From here on our own products take 0.5 to 0.85 of the time on two threads. Below, up to 14 us of work, they gain little, and
-# small nets need not compile them (1.3 s with no cache).
-TILES_FROM = 1 << 20
-
 
 @functools.cache
 def _library() -> tuple[Any, str] | None:

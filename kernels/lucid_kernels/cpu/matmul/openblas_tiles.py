@@ -20,8 +20,9 @@ from ..runtime.allocator import empty
 from ..runtime.jit import jit_parallel
 from ..runtime.threads import THREADS
 from ..simd.address import address_of
-from . import blocked, openblas, skinny
+from . import openblas
 from .batch_offsets import places
+from .problem import unit_steps
 
 Array = np.ndarray[Any, Any]
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # cblas.h
@@ -128,12 +129,12 @@ def _call(of_single: Any, of_double: Any, of_complex: Any, dtype: Any, *argument
 
 def _layout(matrix: Array) -> tuple[Array, int, int]:
     """`matrix`, or a stack of them (a copy where BLAS cannot read it), the transposition flag and leading dimension."""
-    item, (rows, columns), (down, right) = matrix.itemsize, matrix.shape[-2:], matrix.strides[-2:]
-    if right == item and down >= columns * item and down % item == 0:
-        return matrix, _AS_IT_IS, down // item
-    if down == item and right >= rows * item and right % item == 0:
-        return matrix, _TRANSPOSED, right // item
-    return np.ascontiguousarray(matrix), _AS_IT_IS, columns
+    rows, columns = unit_steps(matrix.shape, matrix.strides, matrix.itemsize)
+    if rows:
+        return matrix, _AS_IT_IS, matrix.strides[-2] // matrix.itemsize
+    if columns:
+        return matrix, _TRANSPOSED, matrix.strides[-1] // matrix.itemsize
+    return np.ascontiguousarray(matrix), _AS_IT_IS, matrix.shape[-1]
 
 
 def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
@@ -148,23 +149,13 @@ def _side(length: int, parts: int) -> int:
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
-    """``a @ b + bias`` of real or complex matrices and a contiguous vector, on all threads; `out` is contiguous."""
-    (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
-    if skinny.suits(a, b):
-        return skinny.matmul(a, b, bias, out)
-    if b.shape[1] == 1 < len(a) and b.dtype.kind == "f":
-        row = matmul(b.T, a.T, None, None if out is None else out.T)
-        if bias is not None:
-            row += bias
-        return row.T
-    if blocked.suits(b):
-        return blocked.matmul(a, b, bias, out)
+    """``a @ b + bias`` of real or complex matrices and a contiguous vector, in tiles for all threads; `out` is contiguous."""
     result: Array
     if THREADS.value == 1:
         with openblas.one_thread:
             result = np.matmul(a, b, out=out)
     else:
-        result = _tiled(a, b, flag_a, lda, flag_b, ldb, out)
+        result = _tiled(a, b, out)
     if bias is not None:
         result += bias
     return result
@@ -180,16 +171,9 @@ def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
     return c
 
 
-def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
-    """``a @ b``, and the sums of the rows of `a` where our own product packs them, else None."""
-    a, b = _layout(a)[0], _layout(b)[0]
-    if blocked.suits(b):
-        return blocked.matmul_and_sums(a, b)
-    return matmul(a, b), None
-
-
-def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int, out: Array | None) -> Array:
+def _tiled(a: Array, b: Array, out: Array | None) -> Array:
     """``a @ b`` in as many tiles as there are threads."""
+    (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     (m, k), n = a.shape, b.shape[1]
     result = empty((m, n), a.dtype) if out is None else out
     down, across = _grid(m, n, THREADS.value)

@@ -23,21 +23,23 @@ from .packing import VECTORS, make_copy
 
 _IS_WIDE = VECTOR_BYTES == 64
 PANEL_BYTES = VECTORS * VECTOR_BYTES  # of one step of the sum
-ROWS = 8 if _IS_WIDE else 6
-# The last blocks may have fewer rows, so that together they have all: an even number, with 16 registers.
-FEWER_ROWS = ROWS if _IS_WIDE else 4
+# Rows of a block, by the bytes of a vector. The last blocks may have fewer, so that together they have all: an even number, with
+# 16 registers.
+_ROWS, _FEWER_ROWS = {32: 6, 64: 8}, {32: 4, 64: 8}
+ROWS, FEWER_ROWS = _ROWS[VECTOR_BYTES], _FEWER_ROWS[VECTOR_BYTES]
 _STEPS = 1 if _IS_WIDE else 4  # of the sum in each iteration of a loop
 EACH_STEP = 1 << 16  # the `pace` of a line with each step of a sum
 
 
-def filled(rows: int) -> int:
+def filled(rows: int, vector_bytes: int = VECTOR_BYTES) -> int:
     """The least number from `rows` on of rows that blocks can have together."""
-    return max(FEWER_ROWS, rows + -rows % (ROWS - FEWER_ROWS or ROWS))
+    most, fewest = _ROWS[vector_bytes], _FEWER_ROWS[vector_bytes]
+    return max(fewest, rows + -rows % (most - fewest or most))
 
 
-def fills_blocks(rows: int) -> bool:
+def fills_blocks(rows: int, vector_bytes: int = VECTOR_BYTES) -> bool:
     """Whether blocks can have that many rows together."""
-    return filled(rows) == rows
+    return filled(rows, vector_bytes) == rows
 
 
 @jit

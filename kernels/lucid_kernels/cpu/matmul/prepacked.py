@@ -9,6 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_parallel
 from ..simd.address import address_of
@@ -17,7 +18,6 @@ from ..simd.cpu_features import VECTOR_BYTES, WHOLE_VECTORS
 from ..simd.pointer import pointer
 from .blocked import STEPS, multiply_strip
 from .microkernels import MOST_VECTORS
-from .openblas import TILES_FROM
 from .packing import copy_strip
 from .tiling import BLOCK_ROWS
 
@@ -62,7 +62,7 @@ def _multiply(a: int, rows: int, depth: int, packed: Any, each: int, c: Any) -> 
 
 def suits(b: Array, rows: int) -> bool:
     """Whether products of `rows` rows with `b` are faster by `PackedColumns`; small ones of less than a block are not."""
-    enough = rows >= BLOCK_ROWS or (rows >= LEAST_ROWS and rows * b.size >= TILES_FROM)
+    enough = rows >= BLOCK_ROWS or (rows >= LEAST_ROWS and rows * b.size >= tuning.SHARED_FROM)
     return WHOLE_VECTORS and enough and b.size > 0 and b.dtype.char in "fd"
 
 

@@ -12,14 +12,15 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ..arrays.layout import Array, contiguous
+from ..runtime import tuning
 from ..runtime.allocator import empty
+from ..runtime.implementations import unmet
 from ..runtime.jit import jit_parallel
 from ..simd.address import address_of
 from ..simd.dot import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
 from ..simd.pointer import pointer
+from .problem import Problem, with_unit_steps
 
-# Of more rows, and of steps fewer than so many for each row, it pays to turn the matrix.
-_MOST_ROWS, _STEPS_OF_A_ROW = 12, 16
 # Elements of the matrix of a task: 10 us in the caches.
 _SHARE = 1 << 17
 
@@ -48,14 +49,19 @@ def _multiply(a: Any, depth: int, b: int, pitch: int, each: int, bias: Any, c: A
                         c[i + r, j + t] = sums[r * DOT_TAPS + t] + (bias[j + t] if bias.size > 0 else 0)
 
 
-def suits(a: Array, b: Array) -> bool:
-    """Whether `a` has few rows, and `b` long contiguous columns, of real numbers."""
-    return b.strides[0] == b.itemsize and b.dtype.kind == "f" and len(a) <= min(_MOST_ROWS, len(b) // _STEPS_OF_A_ROW)
+def why_not(problem: Problem) -> str | None:
+    rows, depth = problem.left
+    return unmet(
+        (problem.is_real, "complex numbers"),
+        (problem.columns_lie, "the columns of the right matrix are not contiguous"),
+        (rows <= min(tuning.SKINNY_MOST_ROWS, depth // tuning.SKINNY_STEPS_OF_A_ROW), "many rows, or few steps for each"),
+    )
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
     """``a @ b + bias``, bit for bit the same on any number of threads, for matrices that suit, not empty; `out` is contiguous."""
-    result, depth = empty((len(a), b.shape[1]), a.dtype) if out is None else out, a.shape[1]
+    b, depth = with_unit_steps(b), a.shape[1]
+    result = empty((len(a), b.shape[1]), a.dtype) if out is None else out
     _multiply(contiguous(a).reshape(-1), depth, address_of(b), b.strides[1] // b.itemsize, max(1, _SHARE // depth),
               result[0, :0] if bias is None else bias, result)  # fmt: skip
     return result

@@ -19,6 +19,7 @@ from ..arrays.layout import Array, contiguous, deliver, outputs, row_chunk
 from ..math import basic as math_basic
 from ..matmul import matmul
 from ..matmul.prepacked import LEAST_ROWS, PackedColumns, suits
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact, jit_inline, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
@@ -203,8 +204,8 @@ def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns
     rows, many = batch_sizes[0], len(batch_sizes) >= _LEAST_STEPS
     if many and suits(matrix, rows):
         return PackedColumns(matrix)
-    few = rows < LEAST_ROWS if many else rows <= matmul.FEW_ROWS
-    as_it_lies = rows == 1 or len(batch_sizes) == 1 or (few and rows * matrix.size >= matmul.TURNED_FROM)
+    few = rows < LEAST_ROWS if many else rows <= tuning.SHARED_FEW_ROWS
+    as_it_lies = rows == 1 or len(batch_sizes) == 1 or (few and rows * matrix.size >= tuning.SHARED_TURNED_FROM)
     return matrix if as_it_lies else contiguous(matrix)
 
 

@@ -2,12 +2,12 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution import im2row
 from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 from lucid_kernels.cpu.convolution.direct import few_outputs, grad_input_strided
 from lucid_kernels.cpu.convolution.direct import forward as direct_forward
 from lucid_kernels.cpu.convolution.direct import grad_weight as direct_grad_weight
 from lucid_kernels.cpu.convolution.direct import packed_weight as direct_packed_weight
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import STARTED_THREADS, THREADS
 
 # (input shape, weight shape, stride, padding, dilation, groups)
@@ -199,7 +199,7 @@ def test_large_enough_for_threads(case):
 @pytest.fixture
 def always_large(monkeypatch):
     """Small convolutions take the ways of large ones too."""
-    monkeypatch.setattr(im2row, "LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(tuning, "CONVOLUTION_LEAST_PRODUCTS", 0)
 
 
 @pytest.mark.parametrize("case", [*CASES.values(), *SAME.values(), *STRIDED.values(), *FEW.values()],
@@ -209,10 +209,11 @@ def test_ways_of_large_ones_against_loops(case, always_large):
 
 
 @pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values(), *FEW.values()], ids=[*SAME, *STRIDED, *FEW])
-def test_parts_do_not_show(case, monkeypatch):
+def test_parts_do_not_show(case, monkeypatch, forget_choices):
     """Bands of one row, chunks of one sample, a single partial sum and other ways to cut the work give the same results."""
     whole = check(case, np.float32, 1e-4)
-    monkeypatch.setattr(im2row, "LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(tuning, "CONVOLUTION_LEAST_PRODUCTS", 0)
+    forget_choices()
     modules = {direct_forward: "plan_of", few_outputs: "_plan_of", direct_grad_weight: "_plan", grad_input_strided: "_plan"}
     for module, plan in modules.items():
         monkeypatch.setattr(module, plan, getattr(module, plan).__wrapped__)  # nothing that other limits led to

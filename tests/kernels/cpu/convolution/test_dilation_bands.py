@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.convolution import dilation_bands
 from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, window_of
+from lucid_kernels.cpu.runtime import tuning
 
 # (input shape, weight shape, stride, padding, dilation)
 CASES: dict[str, tuple[Any, ...]] = {
@@ -22,7 +23,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch, forget_choices: Any) -> None:
     """Against the same in float64 with all rows of taps."""
     x_shape, weight_shape, stride, padding, dilation = case
     window = window_of(x_shape, weight_shape, stride, padding, dilation)
@@ -37,12 +38,13 @@ def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: py
                 *conv2d_grad_parameters(g, x, weight_shape=weight_shape, **geometry)]
 
     kept = dilation_bands.share_met, dilation_bands.bands_of, dilation_bands.rows_met
-    monkeypatch.setattr(dilation_bands, "_LEAST_POSITIONS", 1)
+    monkeypatch.setattr(tuning, "DILATION_BANDS_LEAST_POSITIONS", 1)
     for function in kept:
         function.cache_clear()
     assert dilation_bands.rows_met(window, x_shape[2])
     given = results(x, weight, bias, g)
-    monkeypatch.setattr(dilation_bands, "_MOST_PRODUCTS", 0)
+    monkeypatch.setattr(tuning, "DILATION_BANDS_MOST_PRODUCTS", 0)
+    forget_choices()
     for function in kept:
         function.cache_clear()
     expected = results(*(array.astype(np.float64) for array in (x, weight, bias, g)))

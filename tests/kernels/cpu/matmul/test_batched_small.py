@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 from lucid_kernels.cpu.matmul import batched_small, matmul
+from lucid_kernels.cpu.matmul.problem import problem_of
 
 
 def _stack(rng, shape, dtype, layout):
@@ -52,16 +53,20 @@ def test_nan_and_infinity_stay_in_their_rows_and_columns():
 
 
 def test_what_suits():
-    def suits(left, right):
-        return batched_small.suits(np.ones(left, np.float32), np.ones(right, np.float32))
+    def of(left, right, vector_bytes=None):
+        return batched_small.why_not(problem_of(left, right)._replace(vector_bytes=vector_bytes)) is None
+
+    def suits(left, right, vector_bytes=None):
+        return of(np.ones(left, np.float32), np.ones(right, np.float32), vector_bytes)
 
     assert suits((1000, 3, 3), (1000, 3, 3)) and suits((600, 12, 8), (8, 12)) and suits((4, 150, 1, 4), (150, 4, 5))
     assert not suits((100, 3, 3), (100, 3, 3)) and not suits((3, 64, 64), (3, 64, 64))
     assert not suits((100, 33, 33), (100, 33, 33)) and not suits((8, 16, 600), (8, 600, 64))
-    assert suits((16, 64, 64), (16, 64, 64)) == batched_small.WIDE == suits((1000, 17, 16), (1000, 16, 16))
+    for stacks in (((16, 64, 64), (16, 64, 64)), ((1000, 17, 16), (1000, 16, 16))):
+        assert suits(*stacks, 64) and not suits(*stacks, 32)
     assert not suits((1000, 3, 4), (1000, 4, 1))
     turned = np.ones((1000, 5, 4), np.float32).swapaxes(1, 2)
-    assert not batched_small.suits(np.ones((1000, 1, 4), np.float32), turned)
-    assert batched_small.suits(np.ones((1000, 2, 4), np.float32), turned)
+    assert not of(np.ones((1000, 1, 4), np.float32), turned)
+    assert of(np.ones((1000, 2, 4), np.float32), turned)
     x = np.ones((1000, 3, 3), np.float32)
     np.testing.assert_array_equal(matmul.matmul(x, x, np.arange(3, dtype=np.float32)), np.broadcast_to([3, 4, 5], x.shape))

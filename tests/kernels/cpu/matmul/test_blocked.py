@@ -8,8 +8,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu.matmul import blocked, matmul, openblas, openblas_tiles
+from lucid_kernels.cpu.matmul import blocked, matmul, openblas
 from lucid_kernels.cpu.matmul.microkernels import MOST_VECTORS, make_multiply
+from lucid_kernels.cpu.matmul.problem import problem_of
 from lucid_kernels.cpu.matmul.tiling import BLOCK_ROWS, FEW_ROWS
 from lucid_kernels.cpu.runtime.threads import THREADS
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES, WHOLE_VECTORS
@@ -119,17 +120,13 @@ def test_sums_are_added_up_in_parts(layout: Any) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_large_products_go_here(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(THREADS, "value", threads)
-    taken = []
-    original = blocked.matmul
-    monkeypatch.setattr(blocked, "matmul", lambda a, b, *rest: (taken.append(b.shape), original(a, b, *rest))[1])
-    bias = {n: normal((n,), np.float32) for n in (256, 1000, 10, 4)}
     for m, k, n in ((256, 256, 256), (300, 2000, 1000), (2000, 500, 10), (4000, 500, 4)):
-        a, b = normal((m, k), np.float32), normal((k, n), np.float32, 1)
-        np.testing.assert_allclose(openblas_tiles.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
+        a, b, bias = normal((m, k), np.float32), normal((k, n), np.float32, 1), normal((n,), np.float32)
         out = np.empty((m, n), np.float32)
-        assert matmul.matmul(a, b, bias[n], out) is out
-        np.testing.assert_allclose(out, a @ b + bias[n], rtol=1e-3, atol=1e-3)
-    assert taken == [(256, 256)] * 2 + [(2000, 1000)] * 2 + [(500, 10)] * 2  # four columns are too few
+        assert matmul.MATMUL.choose(problem_of(a, b, bias, out)).name == ("blocked" if n > 4 else "tiles")
+        assert matmul.matmul(a, b, bias, out) is out
+        for y in (out, matmul.matmul(a, b, bias)):
+            np.testing.assert_allclose(y, a @ b + bias, rtol=1e-3, atol=1e-3)
 
 
 BLOCKS = [(rows, vectors) for rows in sorted({FEW_ROWS, BLOCK_ROWS}) for vectors in range(1, MOST_VECTORS + 1)]

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.matmul import matmul, openblas
+from lucid_kernels.cpu.matmul import blocked, matmul, openblas
+from lucid_kernels.cpu.matmul.problem import problem_of
 from lucid_kernels.cpu.runtime import malloc
 from lucid_kernels.cpu.runtime.threads import THREADS
 
@@ -163,10 +165,9 @@ def test_nothing_is_set_on_other_systems(monkeypatch):
 @pytest.mark.parametrize("shape", [(128, 300, 200), (33, 2000, 40), (1, 3000, 4000), (3000, 400, 1), (257, 129, 513), (64, 784, 256)])
 @pytest.mark.parametrize("threads", [2, 3, 4])
 def test_tiles(shape: tuple[int, int, int], dtype: type, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lucid_kernels.cpu.matmul import blocked, openblas_tiles
+    from lucid_kernels.cpu.matmul import openblas_tiles
 
     monkeypatch.setattr(THREADS, "value", threads)
-    monkeypatch.setattr(blocked, "suits", lambda b: False)
     m, k, n = shape
     a, b = _normal((m, k), dtype), _normal((k, n), dtype)
     exact = a.astype(np.float64) @ b.astype(np.float64)
@@ -188,6 +189,36 @@ def test_nan_and_inf_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None
     assert np.isfinite(np.delete(y, (3, 200), 0)).all()
 
 
+def test_the_choice_of_an_implementation() -> None:
+    def chosen(left: tuple[int, ...], right: tuple[int, ...], dtype: Any = np.float32, turned: bool = False, threads: int = 2,
+               **changed: Any) -> str:
+        b = np.empty((*right[:-2], right[-1], right[-2]), dtype).swapaxes(-1, -2) if turned else np.empty(right, dtype)
+        problem = problem_of(np.empty(left, dtype), b)._replace(threads=threads, vector_bytes=64, **changed)
+        return matmul.MATMUL.choose(problem).name
+
+    assert chosen((100, 100), (100, 100)) == "one_thread"
+    assert chosen((40, 40), (40, 40)) == chosen((1000, 1000), (1000,)) == "numpy"
+    assert chosen((40, 40), (40, 40), np.int32) == "integers"
+    assert chosen((100, 1), (1, 100)) == chosen((8, 10, 1), (8, 1, 100)) == "outer"
+    assert chosen((1000, 1), (1, 1000)) == "outer" and chosen((1000, 1), (1, 1000), bias=True) != "outer"
+    assert chosen((1000, 10, 10), (1000, 10, 10)) == "batched_small"
+    assert chosen((4, 300, 300), (4, 300, 300), np.complex64) == "few_large"
+    assert chosen((20, 300, 300), (20, 300, 300), np.complex64) == "stacks"
+    assert chosen((100, 100), (100, 1), np.complex64) == "one_thread"
+    if not openblas.one_thread.unknown and blocked.WHOLE_VECTORS:
+        assert chosen((256, 256), (256, 256)) == "blocked" and chosen((256, 256), (256, 256), np.complex64) == "tiles"
+        assert chosen((2, 500), (500, 600), turned=True) == "skinny" and chosen((2, 500), (500, 600)) == "one_thread"
+        assert chosen((2000, 600), (600, 1)) == "column"
+        assert chosen((200, 2), (2, 200), turned=True) == "blocked" and chosen((200, 2), (2, 200)) == "numpy"
+
+
+def test_explain_names_what_computes_a_product() -> None:
+    command = [sys.executable, "-m", "lucid_kernels.cpu.matmul", "explain", "16x64x64", "16x64x64", "--vector-bytes"]
+    wide, narrow = (subprocess.run([*command, some], capture_output=True, text=True, check=True).stdout for some in ("64", "32"))
+    assert "  batched_small: chosen\n" in wide and "  numpy: would do, but comes later\n" in wide
+    assert "  batched_small: larger matrices, or few, without AVX-512\n" in narrow
+
+
 def test_wrong_shapes_raise_as_in_numpy() -> None:
     with pytest.raises(ValueError, match="matmul"):
         matmul.matmul(_normal((200, 200)), _normal((199, 300)))
@@ -199,13 +230,12 @@ def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest
     get, _ = openblas.one_thread._threads
     seen = []
     original = np.ndarray.__matmul__
-    from lucid_kernels.cpu.matmul import blocked, openblas_tiles
+    from lucid_kernels.cpu.matmul import openblas_tiles
 
-    monkeypatch.setattr(blocked, "suits", lambda b: False)
     tiles = openblas_tiles._tiles64
     monkeypatch.setattr(openblas_tiles, "_tiles64", lambda *arguments: (seen.append(get()), tiles(*arguments)))
     a = _normal((300, 300))
-    assert np.allclose(matmul.matmul(a, a), original(a, a))
+    assert np.allclose(openblas_tiles.matmul(a, a), original(a, a))
     stack, stacked = openblas_tiles._stack64, _normal((8, 40, 520))
     monkeypatch.setattr(openblas_tiles, "_stack64", lambda *arguments: (seen.append(get()), stack(*arguments)))
     assert np.allclose(matmul.matmul(stacked, stacked.swapaxes(1, 2)), original(stacked, stacked.swapaxes(1, 2)))

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.matmul import matmul, openblas, openblas_tiles, skinny
+from lucid_kernels.cpu.matmul import matmul, openblas, skinny
+from lucid_kernels.cpu.matmul.problem import problem_of
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -57,39 +58,37 @@ def test_bits_do_not_depend_on_threads() -> None:
     try:
         for threads in (1, before):
             set_num_threads(threads)
-            results.append(openblas_tiles.matmul(a, b, bias))
+            results.append(matmul.shared(a, b, bias))
     finally:
         set_num_threads(before)
     np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_contiguous_rows_many_rows_and_few_steps_do_not_suit() -> None:
-    a, b, _ = operands(12, 200, 30, np.float32)
-    assert skinny.suits(a, b)
-    assert not skinny.suits(a, np.ascontiguousarray(b))
-    assert not skinny.suits(*operands(13, 300, 30, np.float32)[:2])
-    assert not skinny.suits(*operands(12, 190, 30, np.float32)[:2])
+    def why_not(m: int, k: int, rows: bool = False) -> str | None:
+        a, b, _ = operands(m, k, 30, np.float32)
+        return skinny.why_not(problem_of(a, np.ascontiguousarray(b) if rows else b))
+
+    assert why_not(12, 200) is None
+    assert why_not(12, 200, rows=True) == "the columns of the right matrix are not contiguous"
+    assert why_not(13, 300) == why_not(12, 190) == "many rows, or few steps for each"
 
 
 @pytest.mark.skipif(openblas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
 @each_dtype
-@pytest.mark.parametrize("shape", [(4, 600, 500), (1200, 900, 1)], ids=str)
-def test_products_with_few_rows_or_one_column_go_here(shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken, original = [], skinny.matmul
-    monkeypatch.setattr(skinny, "matmul", lambda a, *others: (taken.append(len(a)), original(a, *others))[1])
+@pytest.mark.parametrize(("shape", "name"), [((4, 600, 500), "skinny"), ((1200, 900, 1), "column")], ids=str)
+def test_products_with_few_rows_or_one_column_go_here(shape: Any, name: str, dtype: Any) -> None:
     a, b, bias = operands(*shape, dtype)
-    for second, out in ((b, None), (b, np.empty((len(a), b.shape[1]), dtype))):
-        y = matmul.matmul(a, second, bias, out)
+    assert matmul.MATMUL.choose(problem_of(a, b, bias)).name == name
+    assert matmul._OF_SHARED.choose(problem_of(b.T, a.T)).name == ("skinny" if name == "column" else "blocked")
+    for out in (None, np.empty((len(a), b.shape[1]), dtype)):
+        y = matmul.matmul(a, b, bias, out)
         assert out is None or np.shares_memory(y, out)
         np.testing.assert_allclose(y, a.astype(np.float64) @ b + bias, rtol=0, atol=1e-3)
-    assert taken == [min(shape[0], 4) if shape[2] > 1 else 1] * 2
 
 
 @pytest.mark.skipif(openblas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
-def test_smaller_products_go_here_where_columns_are_contiguous(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken, original = [], skinny.matmul
-    monkeypatch.setattr(skinny, "matmul", lambda a, b, *others: (taken.append(b.shape), original(a, b, *others))[1])
+def test_smaller_products_go_here_where_columns_are_contiguous() -> None:
     a, b, _ = operands(3, 300, 400, np.float32)
-    for second in (b, np.ascontiguousarray(b)):
-        matmul.matmul(a, second)
-    assert taken == [(300, 400)]
+    assert matmul.MATMUL.choose(problem_of(a, b)).name == "skinny"
+    assert matmul.MATMUL.choose(problem_of(a, np.ascontiguousarray(b))).name != "skinny"

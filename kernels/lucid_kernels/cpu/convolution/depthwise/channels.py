@@ -24,24 +24,12 @@ from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.transpose_planes import transpose, transpose_back
 from .channel_microkernels import FACTORS, RUN, add_products, sum_products
 
-# Bytes of the transposed planes of both arrays: half of an L2 cache of 1 MiB.
-_BLOCK_BYTES = 512 << 10
 # Products that a tap's gradient adds up one after the other, before float64 takes over: with the 2304 of planes of 48x48 its
 # largest error was five to eight times PyTorch's, with 256 up to four times; now it is 0.5 to 1.6 times that.
 _SEQUENCE = 64
 
 #: For each slice of a result, the slice of what it is made of for each tap of the depth, -1 for none.
 Slices = tuple[tuple[int, ...], ...]
-
-
-def suits(shape: tuple[int, ...], results: tuple[int, ...], itemsize: int, widest: float) -> bool:
-    """Whether volumes of the shape (N, C, D, H, W), with `results` of the shape (N, O, OD, OH, OW), are small and many enough.
-
-    `widest` is the share of a vector that the results may be wide: beyond, the loops over rows are as fast.
-    """
-    channels, lanes = shape[1], VECTOR_BYTES // itemsize
-    pixels = math.prod(shape[2:]) + math.prod(results[2:])
-    return lanes <= channels == results[1] and results[4] <= widest * lanes and pixels * VECTOR_BYTES <= _BLOCK_BYTES
 
 
 class _Meetings(NamedTuple):
@@ -262,7 +250,7 @@ def grad_input(g: Array, weight: Array, window: Window, slices: Slices, dx: Arra
     _apply(g, weight, np.zeros(g.shape[1], g.dtype), _pixels(window, slices, *dx.shape[3:]), dx)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
     """Fill dweight (C, 1, KH, KW) from g (N, C, OH, OW) and x (N, C, H, W)."""
     blocks = -(-x.shape[1] * x.itemsize // VECTOR_BYTES)
     _correlate_parallel(_flat(g), _flat(x), _taps(window, *x.shape[2:]), dweight.reshape(dweight.shape[0], -1), blocks)

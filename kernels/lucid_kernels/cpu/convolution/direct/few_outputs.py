@@ -12,15 +12,18 @@ import numba
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
-from ...arrays.layout import Array
+from ...arrays.layout import Array, contiguous
 from ...arrays.window import Window
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty, whole_vectors
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.pointer import pointer
 from ..im2row import copies_of, extra_rows, least_period, tap_starts
 from ..image_batch import Images, deliver, fill_images, meets
-from .microkernels import ROWS, VECTORS_OF, multiply_rows, multiply_rows_narrow, rows_of
+from ..problem import Problem
+from .microkernels import VECTORS_OF, is_few, multiply_rows, multiply_rows_narrow, rows_of
+from .parts import by_input, grad_input_of_one_tap, gradient_parts, gradient_why_not, parts
 
 # Steps of a sum of a block, whose pixels are read from the L1 cache for the next row of taps.
 _STEPS = 64
@@ -42,9 +45,13 @@ class _Cut(NamedTuple):
     copies: bool
 
 
-def suits(results: int) -> bool:
-    """Whether a group has so few results."""
-    return len(rows_of(results)) == results < ROWS
+def why_not(problem: Problem) -> str | None:
+    return unmet((is_few(problem.outputs_of_group, problem.vector_bytes), "many outputs of a group"))
+
+
+def grad_input_why_not(problem: Problem) -> str | None:
+    few = is_few(problem.channels // problem.groups, problem.vector_bytes)
+    return gradient_why_not(problem) or unmet((few, "many channels of a group"))
 
 
 @jit
@@ -152,3 +159,19 @@ def convolve_images(x: Array, images: Images, weight: Array, bias: Array, window
                                      images.source_pitch, turned)
     _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, weight.reshape(-1), bias, rows_of(results), groups,
                     y.reshape(-1))
+
+
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
+    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
+    for source, images, taps, single, target in parts(x, weight, window, y):
+        convolve_images(source, images, contiguous(taps), bias, single, target, groups, False)
+
+
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
+    if window[:2] == (1, 1):
+        grad_input_of_one_tap(convolve, g, weight, window, dx, groups)
+        return
+    none = np.zeros(dx.shape[1], g.dtype)
+    for source, images, taps, turned, target in gradient_parts(g, weight, window, dx):
+        convolve_images(source, images, contiguous(by_input(taps, groups)), none, turned, target, groups, True)

@@ -13,20 +13,18 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from ...arrays.layout import Array, contiguous
-from ...arrays.window import Window, turned_window
+from ...arrays.layout import Array
+from ...arrays.window import Window
 from ...runtime.jit import jit, jit_parallel
 from ...runtime.threads import THREADS
 from ...simd.aligned import aligned_empty, whole_vectors
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.dot import DOT_POSITIONS, RUN_SUMS, RUN_TAPS, dot_run
-from ..dilation_bands import Band, bands_of
-from ..im2row import copies_of, extra_rows, grad_input_by_remainders, least_period, tap_starts, thinned
-from ..image_batch import Images, among_alike, deliver, fill_images, meets, planes_of
-from ..pointwise import forward as pointwise_forward
-from . import few_outputs
+from ..im2row import copies_of, extra_rows, least_period, tap_starts
+from ..image_batch import Images, among_alike, deliver, fill_images, meets
 from .microkernels import PRODUCTS, ROWS, VECTORS, multiply_block, multiply_narrow
 from .packed_weight import Weight, first_row, turned_weight, weight_to_read
+from .parts import grad_input_of_one_tap, gradient_parts, parts
 
 # Products that a sum in registers should have at most: the pixels of a block, 128 bytes for each, stay in the L1 cache then.
 _STEPS = 192
@@ -283,39 +281,9 @@ def whole_blocks(band: int, height: int, width: int, block: int, shares: int = 1
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
-    out_channels = weight.shape[0] // groups
-    positions = window.out_height * window.out_width
-    if groups == window.kh == window.kw == 1 and pointwise_forward.suits(len(x), positions, out_channels, x.itemsize):
-        plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
-        pointwise_forward.convolve(x if plain else thinned(x, window), weight, bias, y)
-        return
-    x, weight, window, y = _as_column(x, weight, window, y)
-    images = planes_of(x.shape, y.shape)
-    for band in bands_of(window, x.shape[2]):
-        taps, some = weight[:, :, band.first : band.last], _to_band(images, band, window)
-        if few_outputs.suits(out_channels):
-            few_outputs.convolve_images(x, some, contiguous(taps), bias, band.window(window), y, groups, False)
-        else:
-            read = weight_to_read(taps, bias, groups, len(x) * positions)
-            convolve_images(x, some, read, band.window(window), y, groups, False)
-
-
-def _to_band(images: Images, band: Band, window: Window) -> Images:
-    """The images whose results are those of a band."""
-    return images if band.top == 0 else images._replace(targets=images.targets + band.top * window.out_width)
-
-
-def _as_column(x: Array, weight: Array, window: Window, y: Array) -> tuple[Array, Array, Window, Array]:
-    """Images of one row as images of one column, if there are more taps than steps from one to the next.
-
-    The taps lie one below the other then, and share copies, one for a stride of 1, two for 2, which may be cut into bands: 80
-    taps with a stride of 4 take 0.4 of the time, 9 with 3 0.6, 3 taps 0.85 to 1.05.
-    """
-    kh, kw, sh, sw, ph, pw, dh, dw, height, width = window
-    if not (x.shape[2] == kh == height == 1 and ph == 0 and kw > sw):
-        return x, weight, window, y
-    turned = Window(kw, kh, sw, sh, pw, ph, dw, dh, width, height)
-    return x.swapaxes(2, 3), weight.swapaxes(2, 3), turned, y.swapaxes(2, 3)
+    positions = len(x) * window.out_height * window.out_width
+    for source, images, taps, single, target in parts(x, weight, window, y):
+        convolve_images(source, images, weight_to_read(taps, bias, groups, positions), single, target, groups, False)
 
 
 def convolve_images(x: Array, images: Images, weight: Weight, window: Window, y: Array, groups: int, turned: bool) -> None:
@@ -326,37 +294,10 @@ def convolve_images(x: Array, images: Images, weight: Weight, window: Window, y:
     _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, weight, splits, groups, out_channels, y.reshape(-1))
 
 
-# ---- input gradient ------------------------------------------------------------------------------------------------
-
-
-def by_input(weight: Array, groups: int) -> Array:
-    """The weight (O, C / G, ...) of G groups by input channels: (C, O / G, ...)."""
-    by_group = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
-    return by_group.reshape(groups * weight.shape[1], -1, *weight.shape[2:])
-
-
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
-    kh, kw, sh, sw = window[:4]
-    if (sh, sw) == (1, 1) != (kh, kw):
-        g, weight, window, dx = _as_column(g, weight, window, dx)
-        grad_images(g, planes_of(g.shape, dx.shape), weight, window, dx, groups)
+    if window[:2] == (1, 1):
+        grad_input_of_one_tap(convolve, g, weight, window, dx, groups)
         return
-    bias = np.zeros(dx.shape[1], g.dtype)
-    grad_input_by_remainders(by_input(weight, groups), window, dx,
-                             lambda taps, single, part: convolve(g, taps, bias, single, part, groups))  # fmt: skip
-
-
-def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Array, groups: int) -> None:
-    """`grad_input` for strides of 1 and any `images` of g (N, O, ...), which become those of dx (N, C, ...).
-
-    The weight of a group is that of all its channels for the first slice of the taps, then for the next: (KD * O, C / G, KH, KW).
-    """
-    turned, kh = turned_window(window, dx.shape), window.kh
-    for band in bands_of(turned, images.height):
-        taps, some = weight[:, :, kh - band.last : kh - band.first], _to_band(images, band, turned)
-        if few_outputs.suits(weight.shape[1]):
-            by_channel, bias = contiguous(by_input(taps, groups)), np.zeros(dx.shape[1], g.dtype)
-            few_outputs.convolve_images(g, some, by_channel, bias, band.window(turned), dx, groups, True)
-        else:
-            convolve_images(g, some, turned_weight(taps, groups), band.window(turned), dx, groups, True)
+    for source, images, taps, turned, target in gradient_parts(g, weight, window, dx):
+        convolve_images(source, images, turned_weight(taps, groups), turned, target, groups, True)

@@ -202,7 +202,7 @@ def _plan(source: Sizes, target: Sizes, met: Slices | None, itemsize: int, windo
                  step if bias else 0, (depth, parts, target[1], channels * window.kh * window.kw), chunks)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1, dbias: Array | None = None,
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, groups: int = 1,
                 met: Slices | None = None) -> None:
     """Fill dweight (O, C / G, KH, KW) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W).
 

@@ -13,26 +13,23 @@ from numba import types
 from numba.core import cgutils
 
 from ...runtime.intrinsic import I64, intrinsic
-from ...simd.cpu_features import VECTOR_BYTES, WIDE
+from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.ir import Vectors, data_of, gep
 
 # `multiply_block` computes ROWS output channels at VECTORS vectors of positions: 24 (12) sums. With 16, which take more loads for
 # each multiply-add, convolutions took 1.05 to 1.25 times as long on a Zen 5. Without AVX-512 two multiply-adds start in a cycle
 # and take four or five: 8 sums took 1.2 to 1.3 times as long for 1x1 taps and 7x7 taps.
-ROWS = 8 if WIDE else 4
-VECTORS = 3
-# Products that these add up at a time, and `multiply_run` too: with up to 256 in a row, gradients of convolutions had up to 3.3
+BLOCK_ROWS = {32: 4, 64: 8}  # by the bytes of a vector
+ROWS, VECTORS = BLOCK_ROWS[VECTOR_BYTES], 3
+# Products that these add up at a time: with up to 256 in a row, gradients of convolutions had up to 3.3
 # times the largest error of PyTorch's, and grouped convolutions, up to 192, 2.4 times. Those of 7x7 taps of 3 channels are two
 # parts; with 64 they took 1.05 of the time without AVX-512.
 PRODUCTS = 80
 
 # The vectors of positions of a block with all results of a group that has few, by their number: sums that fill the registers, or
 # hide the latency of an addition. Other groups have blocks of ROWS.
-VECTORS_OF = (0, 8, 8, 7, 6, 0, 0, 0, VECTORS) if WIDE else (0, 8, 4, 3, VECTORS)
-
-# `multiply_run` computes one row of RUN_VECTORS vectors: as many sums as hide the latency of an addition. `dot_run` computes the
-# products of one row with RUN_TAPS rows: those of 3x3 taps.
-RUN_VECTORS = 8
+_VECTORS_OF = {32: (0, 8, 4, 3, VECTORS), 64: (0, 8, 8, 7, 6, 0, 0, 0, VECTORS)}
+VECTORS_OF = _VECTORS_OF[VECTOR_BYTES]
 
 
 def _make_multiply(row_count: int, vector_count: int) -> Any:
@@ -96,12 +93,16 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
 
 multiply_block = intrinsic(_make_multiply(ROWS, VECTORS))
 multiply_narrow = intrinsic(_make_multiply(ROWS, 1))  # for what is left of a plane: of 14x14 and 17x17 positions up to a vector
-multiply_run = intrinsic(_make_multiply(1, RUN_VECTORS))
+
+
+def is_few(results: int, vector_bytes: int = VECTOR_BYTES) -> bool:
+    """Whether groups of so many results have blocks of their own."""
+    return results < len(_VECTORS_OF[vector_bytes]) - 1 and _VECTORS_OF[vector_bytes][results] > 0
 
 
 def rows_of(results: int) -> tuple[int, ...]:
     """The rows of a block, from 0 on, for groups of so many results: kernels are compiled for the length of the tuple."""
-    return tuple(range(results if results < len(VECTORS_OF) and VECTORS_OF[results] else ROWS))
+    return tuple(range(results if is_few(results) else ROWS))
 
 
 def _make_multiply_rows(narrow: bool) -> Any:

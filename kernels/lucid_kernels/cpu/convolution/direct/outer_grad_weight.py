@@ -14,11 +14,13 @@ import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
+from ...runtime import tuning
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
 from ...simd.cpu_features import VECTOR_BYTES
 from ..channels_last import LANES, fill_band, places_of, scatter_band, whole
-from ..im2row import enough_work
+from ..problem import Problem
 from .copy_microkernels import pack_block
 from .microkernels import ROWS, VECTORS, multiply_block, multiply_narrow
 from .packed_weight import first_row
@@ -27,11 +29,6 @@ from .packed_weight import first_row
 _POSITIONS = 192
 # Bytes of an image with the channels last, and of the sums of a task, in a 1 MiB L2 cache.
 _IMAGE_BYTES, _SUMS_BYTES = 1 << 18, 1 << 19
-# With fewer channels or results most of a vector or of a block is empty, or what is transposed is not paid back.
-_LEAST_CHANNELS, _LEAST_OUTPUTS = 16, 16
-# Positions of an image at most: of more, dot products have few sums to add up. This takes 0.75 of their time for 14x14, 0.82 for
-# 17x17, and 1.1 times as long for 56x56.
-_MOST_POSITIONS = 512
 # Work is cut into this many tasks at least.
 _TASKS = 8
 # Products that take as long as transposing an element.
@@ -158,14 +155,20 @@ def _plan(samples: int, channels: int, width: int, window: Window, outputs: int)
     return -(-channels // some), plan
 
 
-def suits(x: Array, window: Window, groups: int, outputs: int) -> bool:
-    """Whether to call `grad_weight`: for channels and results that fill vectors and blocks, of images that stay in the cache."""
-    if groups > 1 or x.dtype != np.float32 or min(x.shape[1] - _LEAST_CHANNELS, outputs - _LEAST_OUTPUTS) < 0:
-        return False
-    return window.out_height * window.out_width <= _MOST_POSITIONS and enough_work(x, window, outputs)
+def why_not(problem: Problem) -> str | None:
+    channels, outputs = tuning.OUTER_GRAD_WEIGHT_LEAST_CHANNELS, tuning.OUTER_GRAD_WEIGHT_LEAST_OUTPUTS
+    positions = tuning.OUTER_GRAD_WEIGHT_MOST_POSITIONS
+    return unmet(
+        (problem.groups == 1, "groups"),
+        (problem.itemsize == 4, "not float32"),
+        (problem.channels >= channels, f"fewer than {channels} channels"),
+        (problem.outputs >= outputs, f"fewer than {outputs} outputs"),
+        (problem.positions <= positions, f"more than {positions} positions"),
+        (problem.is_large, "small"),
+    )
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
     """Fill dweight (O, C, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     rows = dweight.reshape(len(dweight), -1)
     chunks, plan = _plan(len(x), x.shape[1], x.shape[3], window, len(rows))

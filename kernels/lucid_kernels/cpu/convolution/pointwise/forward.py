@@ -15,6 +15,8 @@ import numba
 import numpy as np
 
 from ...arrays.layout import Array, contiguous
+from ...arrays.window import Window
+from ...matmul.packing import VECTORS as PANEL_VECTORS
 from ...matmul.panel_microkernels import (
     EACH_STEP,
     PANEL_BYTES,
@@ -25,6 +27,7 @@ from ...matmul.panel_microkernels import (
     multiply_pixels,
     pack_pixels,
 )
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...runtime.threads import THREADS
 from ...simd.cpu_features import VECTOR_BYTES
@@ -32,6 +35,9 @@ from ...simd.dot import DOT_POSITIONS
 from ...simd.pointer import moved, pointer
 from ..direct.microkernels import VECTORS
 from ..direct.packed_weight import MOST_POSITIONS
+from ..direct.parts import grad_input_of_one_tap
+from ..im2row import thinned
+from ..problem import Problem
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
 _DEPTH_BYTES = 1024
@@ -105,17 +111,36 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                                     positions, pace)  # fmt: skip
 
 
-def suits(images: int, positions: int, out_channels: int, itemsize: int) -> bool:
-    """Whether planes of `positions` and `out_channels` results fill whole blocks. A few of 7x7 fill those of `forward` better:
-    two vectors and two, where 15 lanes of 64 are empty, take 1.1 times as long as three and a dot product.
+def _why_not(problem: Problem, positions: int, outputs: int) -> str | None:
+    """For planes of `positions` and so many `outputs`. A few of 7x7 fill the blocks of `direct` better: two vectors and two,
+    where 15 lanes of 64 are empty, take 1.1 times as long as three and a dot product.
     """
-    panel, block = PANEL_BYTES // itemsize, VECTORS * VECTOR_BYTES // itemsize
-    direct = panel < positions <= block + DOT_POSITIONS and images * positions <= MOST_POSITIONS
-    return positions >= panel and fills_blocks(out_channels) and not direct
+    panel, block = PANEL_VECTORS * problem.lanes, VECTORS * problem.lanes
+    few = panel < positions <= block + DOT_POSITIONS and problem.images * positions <= MOST_POSITIONS
+    return unmet(
+        (problem.groups == problem.window.kh == problem.window.kw == 1, "not a single tap of all channels"),
+        (positions >= panel, "fewer positions than a panel has"),
+        (fills_blocks(outputs, problem.vector_bytes), "the outputs fill no blocks"),
+        (not few, "few positions, which fill the blocks of `direct` better"),
+    )
 
 
-def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
+def why_not(problem: Problem) -> str | None:
+    return _why_not(problem, problem.positions, problem.outputs)
+
+
+def grad_input_why_not(problem: Problem) -> str | None:
+    window = problem.window
+    # Pixels that the tap meets.
+    rows = len(range(-window.ph % window.sh, problem.height, window.sh))
+    columns = len(range(-window.pw % window.sw, problem.width, window.sw))
+    return _why_not(problem, rows * columns, problem.channels)
+
+
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, H, W) from x (N, C, H, W), contiguous, weight (O, C, 1, 1), of any strides, and bias (O,)."""
+    plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
+    x = x if plain else thinned(x, window)
     out_channels, channels = weight.shape[:2]
     width = PANEL_BYTES // x.itemsize
     rows = contiguous(weight.reshape(out_channels, channels))
@@ -124,3 +149,8 @@ def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     positions = x.shape[2] * x.shape[3]
     runs, parts = _shares(len(x), -(-positions // width), out_channels, THREADS.value)
     _convolve(x.reshape(-1), channels, positions, rows, biases, block, runs, parts, y.reshape(-1))
+
+
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW), contiguous, and weight (O, C, 1, 1)."""
+    grad_input_of_one_tap(convolve, g, weight, window, dx, groups)

@@ -12,19 +12,15 @@ import numpy as np
 
 from ...arrays.layout import PARALLEL_FROM, Array
 from ...arrays.window import Window
+from ...runtime import tuning
 from ...runtime.allocator import empty
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ..dilation_bands import share_met
 from ..direct import grad_weight as direct_grad_weight
+from ..problem import Problem
 from . import forward as winograd_forward
 from . import grad_weight as winograd_grad_weight
-
-# The largest share of the products of direct convolution, without rows of taps that meet only padding (`bands_of`), that those of
-# Winograd may be, which compute tiles that are partly empty: with 0.74 they take 0.93 of the time (phases of 5x5 pixels), with
-# 0.94 1.2 times as long (3x3).
-_MOST_PRODUCTS = 0.75
-# With fewer channels it takes longer to deal and to gather than is saved: 32 -> 32 takes 0.9 to 1.1 of the time, 64 -> 64 0.7.
-_LEAST_CHANNELS = 32
 
 
 def _plain(window: Window) -> Window:
@@ -34,17 +30,18 @@ def _plain(window: Window) -> Window:
                   -(-window.out_height // down), -(-window.out_width // across))
 
 
-def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `convolve`, `grad_input` or `grad_weight`, for x or g (N, C, H, W)."""
-    phases = window.dh * window.dw
-    if phases == 1 or min(x.shape[1], out_channels) < _LEAST_CHANNELS or window.ph % window.dh or window.pw % window.dw:
-        return False
+def why_not(problem: Problem) -> str | None:
+    window, phases = problem.window, problem.window.dh * problem.window.dw
     plain = _plain(window)
-    products = phases * winograd_forward.products(plain)
-    direct = window.kh * window.kw * window.out_height * window.out_width
-    height = window.out_height + (window.kh - 1) * window.dh - 2 * window.ph  # of the images, with strides of 1
-    few = products <= _MOST_PRODUCTS * direct * share_met(window, height)
-    return few and winograd_forward.suits(x, plain, groups, out_channels, phases)
+    direct = window.kh * window.kw * problem.positions * share_met(window, problem.height)
+    few = phases * winograd_forward.products(plain) <= tuning.WINOGRAD_DILATED_MOST_PRODUCTS * direct
+    channels = tuning.WINOGRAD_DILATED_LEAST_CHANNELS
+    return unmet(
+        (phases > 1, "not dilated"),
+        (min(problem.channels, problem.outputs) >= channels, f"fewer than {channels} channels"),
+        (window.ph % window.dh == window.pw % window.dw == 0, "the padding is no multiple of the dilation"),
+        (few, "phases so small that tiles are partly empty"),
+    ) or winograd_forward.why_not(problem._replace(window=plain, images=problem.images * phases))
 
 
 @functools.lru_cache(maxsize=64)
@@ -112,21 +109,21 @@ def _gather(phases: Array, window: Window, images: Array) -> None:
     _put_parallel(phases.reshape(-1), size, places, planes, max(1, PARALLEL_FROM // planes.shape[1]))
 
 
-def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, 3, 3) and bias (O,), all contiguous float32."""
     results = _room(y, window)
     winograd_forward.convolve(_dealt(x, window), weight, bias, _plain(window), results)
     _gather(results, window, y)
 
 
-def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32."""
     results = _room(dx, window)
     winograd_forward.grad_input(_dealt(g, window), weight, _plain(window), results)
     _gather(results, window, dx)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None) -> None:
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, groups: int = 1) -> None:
     """Fill dweight (O, C, 3, 3) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
 
     Where some of dweight is not finite both are computed directly: phases have zeros where others have gradients, and these

@@ -15,11 +15,14 @@ import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
+from ...runtime import tuning
 from ...runtime.allocator import empty
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned, aligned_empty
 from ..channels_last import LANES, gather_band, places_of, whole
 from ..direct import forward as direct_forward
+from ..problem import Problem
 from .products import LINES, PANEL, multiply_panel
 from .tiles import (
     FLAT,
@@ -49,18 +52,6 @@ _LEAST_SHARE_OF_LARGE_WEIGHT = 64
 _LARGE_WEIGHT_BYTES = 1 << 23
 # Work is cut into about this many tasks at least.
 _TASKS = 8
-# Bytes of the largest transformed weight, 1.8 times the weight itself.
-_WEIGHT_BYTES = 1 << 26
-# With fewer channels, or fewer pairs of them, the transforms take longer than the products that they save: 1.0 to 1.7 of the
-# time of direct convolution for 8 -> 32, 0.85 to 1.15 for 16 -> 16, 0.7 to 0.95 for 16 -> 32, 0.55 to 0.85 for 32 -> 32.
-_LEAST_CHANNELS = 16
-_LEAST_PAIRS = 512
-# With fewer tiles the weight's transform is not paid back: 64 channels take 0.5 to 1.1 of the time with 16 tiles.
-_LEAST_TILES = 16
-# In the forward pass the direct way, which reads the weight once and where it lies, takes 0.5 to 1.0 of the time for at most
-# _DIRECT positions of all images; of a large weight, which does not stay in the L2 cache when it is transformed, 0.65 to 0.9 for
-# at most _DIRECT_OF_LARGE_WEIGHT.
-_DIRECT, _DIRECT_OF_LARGE_WEIGHT = 49, 100
 
 # Channels whose taps are gathered at a time: whole vectors of them.
 _TOGETHER = LANES
@@ -90,24 +81,26 @@ def products(window: Window) -> int:
     return PRODUCTS * -(-window.out_height // 2) * -(-window.out_width // 2)
 
 
-def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
-    """Whether to call `convolve`, `grad_input` or `grad_weight`, for x or g (N, C, H, W), each of `images` images, and
-    `taps` slices of taps.
-    """
-    channels = x.shape[1]
-    return (
-        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
-        and min(channels, out_channels) >= _LEAST_CHANNELS
-        and _LEAST_PAIRS <= taps * channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
-        and x.shape[0] * images * products(window) >= PRODUCTS * _LEAST_TILES
+def why_not(problem: Problem) -> str | None:
+    window, pairs = problem.window, problem.slices * problem.channels * problem.outputs
+    channels, tiles = tuning.WINOGRAD_LEAST_CHANNELS, tuning.WINOGRAD_LEAST_TILES
+    return unmet(
+        (problem.groups == 1, "groups"),
+        (problem.itemsize == 4, "not float32"),
+        (window[:4] == (3, 3, 1, 1), "not 3x3 taps with a stride of 1"),
+        ((window.dh, window.dw) == (1, 1), "dilated"),
+        (min(problem.channels, problem.outputs) >= channels, f"fewer than {channels} channels"),
+        (pairs >= tuning.WINOGRAD_LEAST_PAIRS, f"fewer than {tuning.WINOGRAD_LEAST_PAIRS} pairs of channels"),
+        (pairs <= tuning.WINOGRAD_WEIGHT_BYTES // (PRODUCTS * problem.itemsize), "too large a weight"),
+        (problem.images * products(window) >= PRODUCTS * tiles, "too few tiles for the transform of the weight"),
     )
 
 
-def suits_forward(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
-    """`suits` for `convolve`: not with few positions."""
-    positions = x.shape[0] * images * window.out_height * window.out_width
-    direct = _DIRECT_OF_LARGE_WEIGHT if _is_large(taps * x.shape[1], out_channels) else _DIRECT
-    return positions > direct and suits(x, window, groups, out_channels, images, taps)
+def forward_why_not(problem: Problem) -> str | None:
+    large = _is_large(problem.slices * problem.channels, problem.outputs)
+    few = tuning.WINOGRAD_FEW_POSITIONS_OF_LARGE_WEIGHT if large else tuning.WINOGRAD_FEW_POSITIONS
+    many = problem.images * problem.positions > few
+    return why_not(problem) or unmet((many, "few positions, for which the weight is rather read where it lies"))
 
 
 def _is_large(channels: int, outputs: int) -> bool:
@@ -307,7 +300,7 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
     return convolve_volumes(x[:, :, np.newaxis], weight, turned, bias, window, FLAT, y[:, :, np.newaxis])
 
 
-def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, 3, 3) and bias (O,), all contiguous float32.
 
     The transforms add numbers that direct convolution keeps apart: infinite ones of both signs make NaN there, and large ones
@@ -320,7 +313,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
         y[doubtful] = part
 
 
-def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32."""
     bias = np.zeros(weight.shape[1], g.dtype)
     turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=dx.shape[2], out_width=dx.shape[3])

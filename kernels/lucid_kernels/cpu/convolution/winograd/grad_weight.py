@@ -224,7 +224,7 @@ def _add(sums, added):
         sums[i] += added[i]
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None) -> None:
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, groups: int = 1) -> None:
     """Fill dweight (O, C, 3, 3) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
 
     Where some of dweight is not finite, which the transforms may have caused (`forward.convolve`), both are computed

@@ -6,13 +6,13 @@ gradient of 16.
 """
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...arrays.layout import Array, contiguous
 from ...runtime.allocator import empty
+from ...runtime.implementations import unmet
 from ..direct import volumes as direct_volumes
+from ..problem import Problem
 from ..volume import Sizes, window_of_slices
 from . import forward as winograd_forward
 from . import grad_weight as winograd_grad_weight
@@ -21,18 +21,23 @@ from .tiles import Depth
 _ONES = (1, 1, 1)
 
 
-def suits(dtype: np.dtype[Any], input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-          groups: int, forward: bool = False) -> bool:
-    """Whether to call `grad_input` and `grad_weight`, or `convolve`: volumes (N, C, D, H, W), weight (O, C, KD, KH, KW)."""
-    # Columns of taps that meet only padding, as of images of one pixel, are left out of 2-d convolutions.
-    if tuple(stride) != _ONES or tuple(dilation) != _ONES or 1 in input_shape[3:]:
-        return False
-    outputs, window = window_of_slices(input_shape, weight_shape[2:], stride, padding, dilation)
-    some, rule = np.empty((*input_shape[:2], 0), dtype), winograd_forward.suits_forward if forward else winograd_forward.suits
-    return rule(some, window, groups, weight_shape[0], outputs, weight_shape[2])
+def _shape_why_not(problem: Problem) -> str | None:
+    return unmet(
+        (problem.depth_steps == (1, 1), "strided or dilated along the depth"),
+        # Columns of taps that meet only padding, as of images of one pixel, are left out of 2-d convolutions.
+        (1 not in (problem.height, problem.width), "rows or columns of one pixel"),
+    )
 
 
-def convolve(x: Array, weight: Array, bias: Array | None, padding: Sizes) -> Array:
+def why_not(problem: Problem) -> str | None:
+    return _shape_why_not(problem) or winograd_forward.why_not(problem)
+
+
+def forward_why_not(problem: Problem) -> str | None:
+    return _shape_why_not(problem) or winograd_forward.forward_why_not(problem)
+
+
+def convolve(x: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C, KD, 3, 3), plus bias (O,), none of them empty."""
     outputs, window = window_of_slices(x.shape, weight.shape[2:], _ONES, padding, _ONES)
     y = empty((len(x), len(weight), outputs, window.out_height, window.out_width), x.dtype)
@@ -44,7 +49,7 @@ def convolve(x: Array, weight: Array, bias: Array | None, padding: Sizes) -> Arr
     return y
 
 
-def grad_input(g: Array, weight: Array, input_shape: Sizes, padding: Sizes) -> Array:
+def grad_input(g: Array, weight: Array, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     """Gradient (N, C, D, H, W) of `convolve` for x, from g (N, O, OD, OH, OW)."""
     _, window = window_of_slices(input_shape, weight.shape[2:], _ONES, padding, _ONES)
     turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=input_shape[3], out_width=input_shape[4])
@@ -56,7 +61,8 @@ def grad_input(g: Array, weight: Array, input_shape: Sizes, padding: Sizes) -> A
     return dx
 
 
-def grad_weight(g: Array, x: Array, weight_shape: Sizes, padding: Sizes) -> Array | None:
+def grad_weight(g: Array, x: Array, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+                ) -> Array | None:
     """Gradient (O, C, KD, 3, 3) of `convolve` for its weight, or None where some of it is not finite."""
     _, window = window_of_slices(x.shape, weight_shape[2:], _ONES, padding, _ONES)
     dweight, depth = empty(tuple(weight_shape), g.dtype), Depth(weight_shape[2], padding[0])

@@ -8,9 +8,10 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
-from lucid_kernels.cpu.convolution.depthwise import channels as depthwise_channels
-from lucid_kernels.cpu.convolution.depthwise import planes as depthwise_planes
+from lucid_kernels.cpu.convolution.depthwise import selection
 from lucid_kernels.cpu.convolution.depthwise.channel_microkernels import FACTORS, RUN, add_products, sum_products
+from lucid_kernels.cpu.convolution.volume import volume_problem
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
 from tests.kernels.cpu.convolution.test_conv2d import check
@@ -27,12 +28,12 @@ CASES = [((2, 16, 7, 7), (3, 3), (1, 1), (1, 1), (1, 1)), ((3, 40, 14, 13), (3, 
 
 @pytest.fixture(autouse=True)
 def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_convolve_planes_parallel", "_filter_planes_parallel", "_correlate_channels_parallel",
-                 "_grad_weight_channels_parallel", "_spread_planes_parallel"):
-        monkeypatch.setattr(depthwise_planes, name, None)
-    for name in ("_WIDEST_FILTERED", "_WIDEST_SPREAD"):
-        monkeypatch.setattr(depthwise_planes, name, dict.fromkeys((3, 4, 5, 7), 100))
-    monkeypatch.setattr(depthwise_planes, "_WIDEST_CORRELATED", 100)
+    """Planes would compute some."""
+    for name in ("planes_forward_why_not", "planes_grad_input_why_not", "planes_grad_weight_why_not"):
+        monkeypatch.setattr(selection, name, None)
+    for name in ("FILTERED", "SPREAD"):
+        monkeypatch.setattr(tuning, f"DEPTHWISE_CHANNELS_WIDEST_{name}", {VECTOR_BYTES: dict.fromkeys((3, 4, 5, 7), 100)})
+    monkeypatch.setattr(tuning, "DEPTHWISE_CHANNELS_WIDEST_CORRELATED", {VECTOR_BYTES: 100})
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -74,17 +75,20 @@ def test_infinite_numbers_do_not_meet_the_padding() -> None:
     assert np.isposinf(dweight).sum() == 2 and not np.isnan(dweight).any()
 
 
-def test_small_planes_come_here() -> None:
-    def suits(channels: int, outputs: int, itemsize: int, slices: int = 1, side: int = 4) -> bool:
-        shapes = [(1, count, slices, side, side) for count in (channels, outputs)]
-        return depthwise_channels.suits(*shapes, itemsize, 0.75)
+def test_small_planes_come_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
 
-    assert suits(64, 64, 4)
-    assert not suits(4, 4, 8)
-    assert not suits(64, 128, 4)
-    widest = VECTOR_BYTES // 4 * 3 // 4
-    assert suits(64, 64, 4, slices=20, side=widest)
-    assert not suits(64, 64, 4, slices=1000) and not suits(64, 64, 4, side=widest + 1)
+    def taken(channels: int, outputs: int, itemsize: int = 4, depth: int = 1, side: int = 4) -> bool:
+        problem = volume_problem((1, channels, depth, side, side), (outputs, 1, 1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1), channels,
+                                 itemsize)
+        return selection.channels_forward_why_not(problem) is None
+
+    assert taken(64, 64)
+    assert not taken(4, 4, itemsize=8)
+    assert not taken(64, 128)
+    widest = int(tuning.DEPTHWISE_CHANNELS_WIDEST_FILTERED[VECTOR_BYTES][3] * VECTOR_BYTES) // 4
+    assert taken(64, 64, side=widest) and not taken(64, 64, side=widest + 1)
+    assert taken(64, 64, depth=4, side=15) and not taken(64, 64, depth=1000, side=15)
 
 
 @numba.njit

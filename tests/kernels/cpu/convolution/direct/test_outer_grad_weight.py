@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution.conv2d import conv2d_grad_weight, window_of
+from lucid_kernels.cpu.convolution.conv2d import conv2d_grad_weight, problem_of, window_of
 from lucid_kernels.cpu.convolution.direct import outer_grad_weight
 
 # (input shape, weight shape, stride, padding, dilation)
@@ -45,7 +45,6 @@ def test_nan_and_inf_reach_what_they_meet() -> None:
     x[1, 1, 0, 0], g[0, 5, 2, 2] = np.inf, np.nan
     dweight = np.empty((8, 3, 2, 2), np.float32)
     window = window_of(x.shape, dweight.shape, (2, 2), (0, 0), (1, 1))
-    assert not outer_grad_weight.suits(x, window, 1, 8)
     outer_grad_weight.grad_weight(g, x, window, dweight)
     assert np.isnan(dweight[5]).all()
     others = dweight[np.arange(8) != 5]
@@ -55,12 +54,12 @@ def test_nan_and_inf_reach_what_they_meet() -> None:
 
 
 def test_planes_of_few_positions_with_whole_vectors_of_channels() -> None:
-    def suits(channels: int, outputs: int, size: int, dtype: Any = np.float32) -> bool:
-        x, weight_shape = np.empty((8, channels, size, size), dtype), (outputs, channels, 5, 5)
-        return outer_grad_weight.suits(x, window_of(x.shape, weight_shape, (1, 1), (2, 2), (1, 1)), 1, outputs)
+    def why_not(channels: int, outputs: int, size: int, itemsize: int = 4) -> str | None:
+        problem, _ = problem_of((8, channels, size, size), (outputs, channels, 5, 5), (1, 1), (2, 2), (1, 1), 1, itemsize)
+        return outer_grad_weight.why_not(problem)
 
-    assert suits(16, 16, 14)
-    assert not suits(15, 16, 14)
-    assert not suits(16, 15, 14)
-    assert not suits(16, 16, 23)
-    assert not suits(16, 16, 14, np.float64)
+    assert why_not(16, 16, 14) is None
+    assert why_not(15, 16, 14) == "fewer than 16 channels"
+    assert why_not(16, 15, 14) == "fewer than 16 outputs"
+    assert why_not(16, 16, 23) == "more than 512 positions"
+    assert why_not(16, 16, 14, 8) == "not float32"

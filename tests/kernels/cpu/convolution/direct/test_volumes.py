@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution import conv3d, im2row, image_batch
+from lucid_kernels.cpu.convolution import conv3d, image_batch
 from lucid_kernels.cpu.convolution.direct import forward as direct_forward
 from lucid_kernels.cpu.convolution.direct import grad_input_strided
 from lucid_kernels.cpu.convolution.direct import grad_weight as direct_grad_weight
 from lucid_kernels.cpu.convolution.direct import volumes as direct_volumes
+from lucid_kernels.cpu.convolution.volume import volume_problem
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 from lucid.backends.common import convolution
@@ -24,9 +26,9 @@ CASES: dict[str, tuple[Any, ...]] = {
     "slices that meet no tap": ((1, 8, 9, 5, 5), (8, 8, 2, 3, 3), (4, 2, 2), (0, 1, 1), (1, 1, 1), 1),
     "taps that meet no slice": ((1, 8, 1, 5, 6), (8, 8, 3, 3, 3), (1, 2, 2), (3, 1, 1), (1, 1, 1), 1),
     "small planes, grouped": ((5, 32, 4, 5, 6), (16, 16, 2, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 2),
-    "results as lanes": ((2, 24, 5, 11, 13), (32, 12, 3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 2),
-    "results as lanes, taps that meet no slice": ((1, 24, 1, 11, 12), (32, 12, 3, 3, 3), (1, 2, 2), (3, 1, 1), (1, 1, 1), 2),
-    "results as lanes, many": ((2, 9, 4, 30, 20), (32, 9, 3, 3, 3), (1, 2, 2), (1, 1, 1), (1, 1, 1), 1),
+    "whole vectors of results": ((2, 24, 5, 11, 13), (32, 12, 3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 2),
+    "whole vectors of results, taps that meet no slice": ((1, 24, 1, 11, 12), (32, 12, 3, 3, 3), (1, 2, 2), (3, 1, 1), (1, 1, 1), 2),
+    "whole vectors of results, many": ((2, 9, 4, 30, 20), (32, 9, 3, 3, 3), (1, 2, 2), (1, 1, 1), (1, 1, 1), 1),
     "rows that meet no tap": ((2, 8, 3, 1, 7), (8, 8, 3, 2, 2), (2, 3, 3), (1, 1, 0), (1, 1, 1), 1),
 }
 
@@ -34,7 +36,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small convolutions go this way too."""
-    monkeypatch.setattr(im2row, "LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(tuning, "CONVOLUTION_LEAST_PRODUCTS", 0)
 
 
 def arrays_of(case: tuple[Any, ...], dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -128,13 +130,13 @@ def test_errors_of_the_weight_gradient_are_at_most_twice_those_of_torch() -> Non
 
 def test_stacked_where_other_ways_are_faster() -> None:
     x, weight, _, attributes = arrays_of(((1, 16, 4, 8, 8), (16, 16, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1))
-    assert not direct_volumes.suits(x, weight.shape, **attributes)
-    assert not direct_volumes.suits_backward(np.ones_like(x), x.shape, weight.shape, **attributes)
-    assert not direct_volumes.suits_weight(x, weight.shape, **attributes)
-    small, large = np.empty((1, 32, 4, 14, 14), np.float32), np.empty((1, 32, 4, 28, 28), np.float32)
+    same = volume_problem(x.shape, weight.shape, **attributes, itemsize=4)
+    assert direct_volumes.why_not(same) == direct_volumes.grad_input_why_not(same) == "winograd is faster for stacked slices"
+    assert direct_volumes.grad_weight_why_not(same)
     attributes["stride"] = (1, 2, 2)
-    assert not direct_volumes.suits_weight(small, (32, 32, 3, 3, 3), **attributes)
-    assert direct_volumes.suits_weight(large, (32, 32, 3, 3, 3), **attributes)
+    small, large = (volume_problem((1, 32, 4, side, side), (32, 32, 3, 3, 3), **attributes, itemsize=4) for side in (14, 28))
+    assert direct_volumes.grad_weight_why_not(small) == "outer_grad_weight is faster for stacked slices"
+    assert direct_volumes.grad_weight_why_not(large) is None
 
 
 def test_images_that_meet_the_same_slices_are_taken_together() -> None:

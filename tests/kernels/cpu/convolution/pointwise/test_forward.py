@@ -7,8 +7,10 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input
+from lucid_kernels.cpu.arrays.window import Window
+from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, problem_of
 from lucid_kernels.cpu.convolution.direct.packed_weight import MOST_POSITIONS
+from lucid_kernels.cpu.convolution.implementations import FORWARD, GRAD_INPUT
 from lucid_kernels.cpu.convolution.pointwise import forward as pointwise_forward
 from lucid_kernels.cpu.matmul.panel_microkernels import (
     EACH_STEP,
@@ -26,6 +28,7 @@ from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.pointer import pointer
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+WINDOW = Window(1, 1, 1, 1, 0, 0, 1, 1, 0, 0)  # not asked for the sizes of the result
 GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 
 
@@ -44,7 +47,7 @@ def test_values(plane: Any, channels: int, dtype: Any) -> None:
         tolerance = 100 * np.finfo(dtype).eps * (channels + 4) ** 0.5  # the reference rounds in float64 as well
         for added in (np.zeros_like(bias), bias):
             y = np.full((3, out_channels, *plane), np.nan, dtype)
-            pointwise_forward.convolve(x, weight, added, y)
+            pointwise_forward.convolve(x, weight, added, WINDOW, y)
             np.testing.assert_allclose(y, exact + added[:, None, None].astype(np.float64), rtol=0, atol=tolerance)
 
 
@@ -57,7 +60,7 @@ def test_bits_do_not_depend_on_threads(out_channels: int, dtype: Any, monkeypatc
     for threads in (1, 2, 5):
         monkeypatch.setattr(THREADS, "value", threads)
         y = np.full((2, out_channels, 30, 31), np.nan, dtype)
-        pointwise_forward.convolve(x, weight, bias, y)
+        pointwise_forward.convolve(x, weight, bias, WINDOW, y)
         results.append(y)
     np.testing.assert_array_equal(results[1], results[0])
     np.testing.assert_array_equal(results[2], results[0])
@@ -95,26 +98,28 @@ def test_nan_and_inf_stay_where_they_are() -> None:
     assert np.isfinite(rest).sum() == rest.size - 2 * rest.shape[1]
 
 
-def test_convolutions_of_whole_planes_go_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-    original = pointwise_forward.convolve
-    monkeypatch.setattr(pointwise_forward, "convolve", lambda *arguments: (taken.append(arguments[1].shape), original(*arguments))[1])
+def test_convolutions_of_whole_planes_go_here() -> None:
     x, weight, g = normal((4, 64, 32, 32), np.float32), normal((128, 64, 1, 1), np.float32, 1), normal((4, 128, 32, 32), np.float32)
+    problem, _ = problem_of(x.shape, weight.shape, **GEOMETRY)
+    assert FORWARD.choose(problem).name == GRAD_INPUT.choose(problem).name == "pointwise"
     y = conv2d(x, weight, None, **GEOMETRY)
     np.testing.assert_allclose(y, np.einsum("ncij,oc->noij", x, weight[:, :, 0, 0]), rtol=0, atol=1e-3)
     dx = conv2d_grad_input(g, weight, input_shape=x.shape, **GEOMETRY)
     np.testing.assert_allclose(dx, np.einsum("noij,oc->ncij", g, weight[:, :, 0, 0]), rtol=0, atol=1e-3)
-    assert taken == [(128, 64, 1, 1), (64, 128, 1, 1)]
 
 
 def test_planes_of_a_panel_and_whole_blocks_of_results() -> None:
+    def taken(images: int, positions: int, outputs: int) -> bool:
+        problem, _ = problem_of((images, 3, 1, positions), (outputs, 3, 1, 1), **GEOMETRY)
+        return pointwise_forward.why_not(problem) is None
+
     panel = PANEL_BYTES // 4
-    assert pointwise_forward.suits(1, panel, ROWS, 4)
-    assert not pointwise_forward.suits(1, panel - 1, ROWS, 4)
-    assert not pointwise_forward.suits(1, panel, FEWER_ROWS + 1, 4)
+    assert taken(1, panel, ROWS)
+    assert not taken(1, panel - 1, ROWS)
+    assert not taken(1, panel, FEWER_ROWS + 1)
     few = MOST_POSITIONS // (panel + 1)
-    assert not pointwise_forward.suits(few, panel + 1, ROWS, 4)
-    assert pointwise_forward.suits(few + 1, panel + 1, ROWS, 4)
+    assert not taken(few, panel + 1, ROWS)
+    assert taken(few + 1, panel + 1, ROWS)
 
 
 @numba.njit

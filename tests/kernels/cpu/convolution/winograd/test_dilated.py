@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters
-from lucid_kernels.cpu.convolution.conv2d import window_of as window
+from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, problem_of
 from lucid_kernels.cpu.convolution.winograd import dilated as winograd_dilated
-from lucid_kernels.cpu.convolution.winograd import forward as winograd_forward
+from lucid_kernels.cpu.runtime import tuning
 
 # (input shape, output channels, padding, dilation)
 CASES = {
@@ -17,17 +16,17 @@ CASES = {
     "one direction": ((2, 4, 9, 14), 5, (1, 3), (1, 3)),
     "no padding": ((1, 3, 14, 15), 4, (0, 0), (4, 3)),
     "twice the padding": ((2, 3, 11, 10), 4, (4, 6), (2, 3)),
-    "phases of one pixel and of none": ((2, 3, 5, 7), 4, (6, 6), (6, 6)),
+    "phases of one pixel and of two": ((2, 3, 5, 7), 4, (4, 6), (4, 6)),
 }
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Small convolutions go this way too."""
-    monkeypatch.setattr(winograd_dilated, "_LEAST_CHANNELS", 1)
-    monkeypatch.setattr(winograd_dilated, "_MOST_PRODUCTS", 100)
-    for name in ("_LEAST_CHANNELS", "_LEAST_PAIRS", "_LEAST_TILES"):
-        monkeypatch.setattr(winograd_forward, name, 1)
+    monkeypatch.setattr(tuning, "WINOGRAD_DILATED_LEAST_CHANNELS", 1)
+    monkeypatch.setattr(tuning, "WINOGRAD_DILATED_MOST_PRODUCTS", 100)
+    for name in ("LEAST_CHANNELS", "LEAST_PAIRS", "LEAST_TILES"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 1)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -50,7 +49,7 @@ def compute(x: Any, weight: Any, bias: Any, g: Any, attributes: Any) -> tuple[np
 def test_against_float64(case, always):
     *arrays, attributes = data(case)
     x, weight = arrays[:2]
-    assert winograd_dilated.suits(x, window(x.shape, weight.shape, *list(attributes.values())[:3]), 1, len(weight))
+    assert winograd_dilated.why_not(problem_of(x.shape, weight.shape, **attributes)[0]) is None
     wanted = compute(*(array.astype(np.float64) for array in arrays), attributes)
     for got, want in zip(compute(*arrays, attributes), wanted):
         assert got.dtype == np.float32
@@ -58,18 +57,19 @@ def test_against_float64(case, always):
 
 
 @pytest.mark.parametrize("pixel", [np.inf, np.nan])
-def test_nan_and_inf_reach_what_they_reach_directly(pixel, always, monkeypatch):
+def test_nan_and_inf_reach_what_they_reach_directly(pixel, always, monkeypatch, forget_choices):
     """Also at the edge, where phases have no more pixels and zeros instead."""
     x, weight, bias, g, attributes = data(CASES["phases of several sizes"])
     x[0, 1, 12, 18] = g[1, 2, 12, 18] = pixel
     results = compute(x, weight, bias, g, attributes)
-    monkeypatch.setattr(winograd_dilated, "_LEAST_CHANNELS", 100)
+    monkeypatch.setattr(tuning, "WINOGRAD_DILATED_LEAST_CHANNELS", 100)
+    forget_choices()
     for got, want in zip(results, compute(x, weight, bias, g, attributes)):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
 def test_unequal_paddings_and_float64_go_another_way(always):
     x, weight, _, _, attributes = data(CASES["phases alike"])
-    shapes = x.shape, weight.shape, (1, 1)
-    assert not winograd_dilated.suits(x, window(*shapes, (1, 2), (2, 2)), 1, len(weight))
-    assert not winograd_dilated.suits(x.astype(np.float64), window(*shapes, *list(attributes.values())[1:3]), 1, len(weight))
+    unequal = problem_of(x.shape, weight.shape, (1, 1), (1, 2), (2, 2), 1)[0]
+    assert winograd_dilated.why_not(unequal) == "the padding is no multiple of the dilation"
+    assert winograd_dilated.why_not(problem_of(x.shape, weight.shape, **attributes, itemsize=8)[0]) == "not float32"

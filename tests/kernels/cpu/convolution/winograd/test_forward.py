@@ -7,15 +7,22 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution import conv2d as family
 from lucid_kernels.cpu.convolution.channels_last import LANES, gather_band, scatter_band
-from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
+from lucid_kernels.cpu.convolution.conv2d import (
+    conv2d,
+    conv2d_grad_input,
+    conv2d_grad_parameters,
+    conv2d_grad_weight,
+    problem_of,
+)
 from lucid_kernels.cpu.convolution.direct import forward as direct_forward
 from lucid_kernels.cpu.convolution.direct import grad_weight as direct_grad_weight
+from lucid_kernels.cpu.convolution.implementations import FORWARD, GRAD_INPUT, GRAD_WEIGHT
 from lucid_kernels.cpu.convolution.winograd import forward as winograd_forward
 from lucid_kernels.cpu.convolution.winograd import grad_weight as winograd_grad_weight
 from lucid_kernels.cpu.convolution.winograd import transforms as winograd_transforms
 from lucid_kernels.cpu.convolution.winograd.products import LINES, MORE_ROWS, PANEL, VECTORS, multiply_panel
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 # (input shape, output channels, padding)
@@ -40,10 +47,10 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.fixture
 def always(monkeypatch):
     """Small convolutions take Winograd's way too."""
-    for name in ("_LEAST_CHANNELS", "_LEAST_PAIRS", "_LEAST_TILES"):
-        monkeypatch.setattr(winograd_forward, name, 1)
-    for name in ("_DIRECT", "_DIRECT_OF_LARGE_WEIGHT"):
-        monkeypatch.setattr(winograd_forward, name, 0)
+    for name in ("LEAST_CHANNELS", "LEAST_PAIRS", "LEAST_TILES"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 1)
+    for name in ("FEW_POSITIONS", "FEW_POSITIONS_OF_LARGE_WEIGHT"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 0)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -68,8 +75,7 @@ def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, ...]:
     before = [array.copy() for array in arrays]
     wanted = compute(*(array.astype(np.float64) for array in arrays), attributes)
     with monkeypatch.context() as patch:  # nothing falls back on direct convolution
-        for module, name in ((direct_forward, "convolve"), (direct_forward, "grad_input"), (direct_grad_weight, "grad_weight"),
-                             (family, "convolve"), (family, "grad_input"), (family, "grad_weight")):
+        for module, name in ((direct_forward, "convolve"), (direct_forward, "grad_input"), (direct_grad_weight, "grad_weight")):
             patch.setattr(module, name, None)
         results = compute(*arrays, attributes)
     np.testing.assert_array_equal(conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes), results[2])
@@ -135,14 +141,15 @@ PIXELS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "largest": np.finfo(np.
 
 @pytest.mark.parametrize("place", [(0, 0), (2, 3), (6, 8)], ids=str)
 @pytest.mark.parametrize("pixel", PIXELS.values(), ids=PIXELS)
-def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkeypatch):
+def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkeypatch, forget_choices):
     """Not their whole tile; infinite numbers stay infinite, and what overflows in the transforms only does not overflow."""
     x, weight, bias, g, attributes = data(CASES["odd sides"])
     weight *= 0.1
     x[1, 2][place] = g[2, 4][place] = pixel
     g[1], x[2] = g[1] * 0.1, x[2] * 0.1
     results = compute(x, weight, bias, g, attributes)
-    monkeypatch.setattr(winograd_forward, "_LEAST_CHANNELS", 100)
+    monkeypatch.setattr(tuning, "WINOGRAD_LEAST_CHANNELS", 100)
+    forget_choices()
     wanted = compute(x, weight, bias, g, attributes)
     # A gradient of the weight adds up all pixels: errors are relative to the largest, also in taps that it does not meet.
     largest = np.abs(wanted[2][np.isfinite(wanted[2])]).max()
@@ -222,28 +229,23 @@ def test_errors_of_the_weight_gradient_are_at_most_twice_those_of_torch(channels
     assert np.abs(ours).max() <= 2 * np.abs(theirs).max()
 
 
-def test_what_takes_this_way(monkeypatch):
+def test_what_takes_this_way():
     """3x3 taps with strides of 1, one group, float32, and enough channels and tiles."""
-    calls: list[str] = []
-    for module, name in ((winograd_forward, "convolve"), (winograd_forward, "grad_input"), (winograd_grad_weight, "grad_weight")):
-        monkeypatch.setattr(module, name, lambda *arguments, name=name: calls.append(name))
-
-    def taken(dtype: Any = np.float32, channels: int = 64, side: int = 16, taps: int = 3, **changed: Any) -> bool:
-        groups = changed.get("groups", 1)
-        attributes = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": groups} | changed
-        x, weight = np.ones((1, channels * groups, side, side), dtype), np.ones((64 * groups, channels, taps, taps), dtype)
-        calls.clear()
-        compute(x, weight, None, np.ones_like(conv2d(x, weight, None, **attributes)), attributes)
-        assert calls in ([], ["convolve", "convolve", "grad_input", "grad_weight"])
-        return bool(calls)
+    def taken(itemsize: int = 4, channels: int = 64, side: int = 16, taps: int = 3, stride: int = 1, padding: Any = (1, 1),
+              dilation: Any = (1, 1), groups: int = 1) -> bool:
+        shapes = (1, channels * groups, side, side), (64 * groups, channels, taps, taps)
+        problem, _ = problem_of(*shapes, (stride, stride), padding, dilation, groups, itemsize)
+        found = {some.choose(problem).name == "winograd" for some in (FORWARD, GRAD_INPUT, GRAD_WEIGHT)}
+        assert len(found) == 1
+        return found.pop()
 
     assert taken()
     assert taken(side=20, padding=(0, 2))
-    assert not taken(np.float64)
+    assert not taken(itemsize=8)
     assert not taken(channels=8)
     assert not taken(side=4)
     assert not taken(taps=1)
-    assert not taken(stride=(2, 2))
+    assert not taken(stride=2)
     assert not taken(dilation=(2, 1))
     assert not taken(groups=2)
 
@@ -251,10 +253,9 @@ def test_what_takes_this_way(monkeypatch):
 @pytest.mark.parametrize(("channels", "side", "forward"), [(64, 7, False), (64, 8, True), (512, 10, False), (512, 11, True)])
 def test_few_positions_go_directly_in_the_forward_pass(channels: int, side: int, forward: bool) -> None:
     """Then the weight is read once, and where it lies."""
-    x = np.ones((1, channels, side, side), np.float32)
-    window = family.window_of(x.shape, (channels, channels, 3, 3), (1, 1), (1, 1), (1, 1))
-    assert winograd_forward.suits_forward(x, window, 1, channels) is forward
-    assert winograd_forward.suits(x, window, 1, channels)
+    problem, _ = problem_of((1, channels, side, side), (channels, channels, 3, 3), (1, 1), (1, 1), (1, 1), 1)
+    assert (winograd_forward.forward_why_not(problem) is None) is forward
+    assert winograd_forward.why_not(problem) is None
 
 
 def test_halves_are_computed_in_float32():

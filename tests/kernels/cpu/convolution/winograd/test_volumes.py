@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.convolution import conv3d
 from lucid_kernels.cpu.convolution.conv2d import conv2d
+from lucid_kernels.cpu.convolution.volume import volume_problem
 from lucid_kernels.cpu.convolution.winograd import forward as winograd_forward
 from lucid_kernels.cpu.convolution.winograd import grad_weight as winograd_grad_weight
 from lucid_kernels.cpu.convolution.winograd import volumes as winograd_volumes
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 from lucid.backends.common import convolution
@@ -35,8 +37,8 @@ LIMITS: list[dict[str, int]] = [{"_CHANNELS": 3}, {"_TASK_BYTES": 1, "_LEAST_TAS
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few tiles and positions take this way too."""
-    for name in ("_LEAST_PAIRS", "_LEAST_TILES", "_DIRECT", "_DIRECT_OF_LARGE_WEIGHT"):
-        monkeypatch.setattr(winograd_forward, name, 0)
+    for name in ("LEAST_PAIRS", "LEAST_TILES", "FEW_POSITIONS", "FEW_POSITIONS_OF_LARGE_WEIGHT"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 0)
 
 
 def data(case: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -76,7 +78,8 @@ def check(case: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
 def test_against_float64(case: tuple[Any, ...]) -> None:
     shape, outputs, taps, padding = case
     weight_shape, rest = (outputs, shape[1], taps, 3, 3), ((1, 1, 1), padding, (1, 1, 1), 1)
-    assert all(winograd_volumes.suits(np.dtype(np.float32), shape, weight_shape, *rest, forward=some) for some in (False, True))
+    problem = volume_problem(shape, weight_shape, *rest, 4)
+    assert winograd_volumes.why_not(problem) is winograd_volumes.forward_why_not(problem) is None
     check(case)
 
 
@@ -145,14 +148,15 @@ def test_nan_and_inf_reach_what_they_reach_directly(bad: float, place: tuple[int
 
 
 def test_what_takes_this_way() -> None:
-    def taken(dtype: Any = np.float32, channels: int = 16, lengths: tuple[int, ...] = (4, 8, 8), kernel: Any = (3, 3, 3),
+    def taken(itemsize: int = 4, channels: int = 16, lengths: tuple[int, ...] = (4, 8, 8), kernel: Any = (3, 3, 3),
               **changed: Any) -> bool:
         attributes = {"stride": (1, 1, 1), "padding": (1, 1, 1), "dilation": (1, 1, 1), "groups": 1} | changed
-        return winograd_volumes.suits(np.dtype(dtype), (2, channels, *lengths), (32, channels, *kernel), **attributes)
+        problem = volume_problem((2, channels, *lengths), (32, channels, *kernel), **attributes, itemsize=itemsize)
+        return winograd_volumes.why_not(problem) is None
 
     assert taken()
     assert taken(kernel=(2, 3, 3), padding=(0, 1, 0))
-    assert not taken(np.float64)
+    assert not taken(itemsize=8)
     assert not taken(channels=8)
     assert not taken(lengths=(4, 8, 1))
     assert not taken(kernel=(3, 3, 2))
