@@ -56,10 +56,11 @@ def problem_of(
 
 
 @functools.lru_cache(maxsize=1024)
-def _chosen(implementations: Implementations, *arguments: Any) -> tuple[Callable[..., None], Window, tuple[slice, ...]]:
-    """What computes the problem of the `arguments` of `problem_of`, its window, and the taps that it has."""
+def _chosen(implementations: Implementations, *arguments: Any) -> tuple[Callable[..., None], Window, tuple[slice, ...] | None]:
+    """What computes the problem of the `arguments` of `problem_of`, its window, and the taps that it has unless it has all."""
     problem, met = problem_of(*arguments)
-    return implementations.choose(problem).run, problem.window, met
+    whole = problem.window[:2] == arguments[1][2:]
+    return implementations.choose(problem).run, problem.window, None if whole else met
 
 
 @upcast_half
@@ -79,7 +80,7 @@ def conv2d(
     y = result(out, (x.shape[0], weight.shape[0], window.out_height, window.out_width), x.dtype)
     bias = np.zeros(weight.shape[0], x.dtype) if bias is None else contiguous(bias)
     if x.size and weight.size and y.size:
-        run(contiguous(x), contiguous(weight[met]), bias, window, y, groups)
+        run(contiguous(x), contiguous(weight if met is None else weight[met]), bias, window, y, groups)
     elif y.size:
         y[:] = bias.reshape(-1, 1, 1)
     return deliver(out, y)
@@ -101,7 +102,7 @@ def conv2d_grad_input(
     run, window, met = _chosen(GRAD_INPUT, tuple(input_shape), weight.shape, stride, padding, dilation, groups, g.itemsize)
     dx = result(out, tuple(input_shape), g.dtype)
     if g.size and dx.size:
-        run(contiguous(g), contiguous(weight[met]), window, dx, groups)
+        run(contiguous(g), contiguous(weight if met is None else weight[met]), window, dx, groups)
     else:
         dx.fill(0)
     return deliver(out, dx)
@@ -155,7 +156,7 @@ def _grad_parameters(
         dweight.fill(0)
         if dbias is not None:
             g.sum((0, 2, 3), out=dbias)
-    elif window[:2] == dweight.shape[2:]:
+    elif met is None:
         run(g, x, window, dweight, dbias, groups)
     else:
         dweight.fill(0)

@@ -4,14 +4,26 @@
 """
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
+from ..runtime.implementations import Implementations
 from .adaptive_max import max_ranges
 from .implementations import AVERAGE, AVERAGE_GRAD, MAX, Pair, Problem
 from .max_planes import gather_planes, scatter_planes
 from .windows import Axis, ranges
+
+
+@functools.lru_cache(maxsize=1024)
+def _chosen(implementations: Implementations, *fields: Any) -> tuple[Callable[..., None], Problem]:
+    """What computes the problem of these fields, and the problem."""
+    problem = Problem(*fields)
+    return implementations.choose(problem).run, problem
 
 
 def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -59,8 +71,8 @@ def max_pool2d(
     shape = (*x.shape[:2], height, width)
     y = result(out_y, shape, x.dtype)
     indices = result(out_indices, shape, np.int64)
-    problem = Problem((x.shape[2], x.shape[3]), (height, width), kernel_size, stride, padding, dilation)
-    MAX.choose(problem).run(_planes(x), problem, relu, _planes(y), _planes(indices))
+    run, problem = _chosen(MAX, x.shape[2:], (height, width), kernel_size, stride, padding, dilation)
+    run(_planes(x), problem, relu, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)
 
 
@@ -131,9 +143,9 @@ def avg_pool2d(
         _pooled_length(*axis, 1, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding)
     )
     y = result(out, (*x.shape[:2], height, width), x.dtype)
-    problem = Problem((x.shape[2], x.shape[3]), (height, width), kernel_size, stride, padding,
-                      count_include_pad=count_include_pad, divisor_override=divisor_override)
-    AVERAGE.choose(problem).run(_planes(x), problem, _planes(y))
+    windows = kernel_size, stride, padding, (1, 1), count_include_pad, divisor_override
+    run, problem = _chosen(AVERAGE, x.shape[2:], (height, width), *windows)
+    run(_planes(x), problem, _planes(y))
     return deliver(out, y)
 
 
@@ -152,9 +164,9 @@ def avg_pool2d_grad(
 ) -> Array:
     """Gradient (N, C, H, W) of average pooling for g (N, C, OH, OW); `ceil_mode` shows in the shape of g."""
     dx = result(out, tuple(input_shape), g.dtype)
-    problem = Problem((input_shape[2], input_shape[3]), (g.shape[2], g.shape[3]), kernel_size, stride, padding,
-                      count_include_pad=count_include_pad, divisor_override=divisor_override)
-    AVERAGE_GRAD.choose(problem).run(_planes(g), problem, _planes(dx))
+    windows = kernel_size, stride, padding, (1, 1), count_include_pad, divisor_override
+    run, problem = _chosen(AVERAGE_GRAD, dx.shape[2:], g.shape[2:], *windows)
+    run(_planes(g), problem, _planes(dx))
     return deliver(out, dx)
 
 
@@ -162,8 +174,8 @@ def avg_pool2d_grad(
 def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None) -> Array:
     """Averages (N, C, *output_size) of x (N, C, H, W): window i of O covers floor(i*H/O) to ceil((i+1)*H/O)."""
     y = result(out, (*x.shape[:2], *output_size), x.dtype)
-    problem = Problem((x.shape[2], x.shape[3]), output_size)
-    AVERAGE.choose(problem).run(_planes(x), problem, _planes(y))
+    run, problem = _chosen(AVERAGE, x.shape[2:], y.shape[2:])
+    run(_planes(x), problem, _planes(y))
     return deliver(out, y)
 
 
@@ -171,6 +183,6 @@ def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None
 def adaptive_avg_pool2d_grad(g: Array, *, input_shape: tuple[int, ...], out: Array | None = None) -> Array:
     """Gradient (N, C, H, W) of adaptive average pooling for g (N, C, OH, OW)."""
     dx = result(out, tuple(input_shape), g.dtype)
-    problem = Problem((dx.shape[2], dx.shape[3]), (g.shape[2], g.shape[3]))
-    AVERAGE_GRAD.choose(problem).run(_planes(g), problem, _planes(dx))
+    run, problem = _chosen(AVERAGE_GRAD, dx.shape[2:], g.shape[2:])
+    run(_planes(g), problem, _planes(dx))
     return deliver(out, dx)
