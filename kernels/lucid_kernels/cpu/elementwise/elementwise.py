@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from lucid_kernels import formulas
+from lucid_kernels.naming import named
 
 from ..arrays.broadcast import of_distinct, repeats
 from ..arrays.half_precision import converts, round_to, upcast_half, widened
@@ -87,8 +88,7 @@ def _activation(name: str) -> Callable[..., Array]:
     def kernel(x: Array, *, out: Array | None = None) -> Array:
         return unary(serve, x, out)
 
-    kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
-    return upcast_half(kernel)
+    return upcast_half(named(kernel, name, getattr(formulas, name).__doc__))
 
 
 def _gradient(name: str) -> Callable[..., Array]:
@@ -98,8 +98,7 @@ def _gradient(name: str) -> Callable[..., Array]:
     def kernel(g: Array, saved: Array, *, out: Array | None = None) -> Array:
         return _binary(serve, g, saved, out)
 
-    kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
-    return upcast_half(kernel)
+    return upcast_half(named(kernel, name, getattr(formulas, name).__doc__))
 
 
 relu, sigmoid, tanh = map(_activation, ("relu", "sigmoid", "tanh"))

@@ -17,6 +17,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from lucid_kernels.naming import named
+
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import GRAIN, Array, chunks, deliver, result
 from ..arrays.loops import Chunked, defined
@@ -66,8 +68,7 @@ def _kernel(name: str, function: Any, documentation: str) -> Callable[..., Array
     def kernel(x: Array, *, out: Array | None = None) -> Array:
         return _unary(loop, x, out)
 
-    kernel.__name__, kernel.__doc__ = name, documentation
-    return upcast_half(kernel)
+    return upcast_half(named(kernel, name, documentation))
 
 
 erf = _kernel("erf", formula.erf, "The error function.")

@@ -10,6 +10,7 @@ import numpy as np
 
 from lucid_kernels import formulas
 from lucid_kernels.cuda.runtime import formula, launch
+from lucid_kernels.naming import named
 
 _MAX_DIMS = 6
 _LAYOUT = np.dtype(
@@ -26,7 +27,7 @@ def _activation(name: str) -> Callable[..., Any]:
     def kernel(x: Any, *, out: Any = None) -> Any:
         return _apply(operator, out, x)
 
-    kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
+    named(kernel, name, getattr(formulas, name).__doc__)
     return launch.upcast_half(kernel)
 
 
@@ -37,7 +38,7 @@ def _gradient(name: str) -> Callable[..., Any]:
     def kernel(g: Any, saved: Any, *, out: Any = None) -> Any:
         return _apply(operator, out, g, saved)
 
-    kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
+    named(kernel, name, getattr(formulas, name).__doc__)
     return launch.upcast_half(kernel)
 
 
