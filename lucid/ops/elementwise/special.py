@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
@@ -36,7 +36,7 @@ def real_floating(name: str, input: Any) -> Tensor:
     return converted
 
 
-def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Pull:
+def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Vjp:
     return lambda g, y: (_logit_slope(g, x, eps),)
 
 
@@ -47,20 +47,20 @@ def _logit_slope(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
     return where((x < low) | (x > 1 - low), outside, slope)
 
 
-def _i1_rule(needs: Any, x: Tensor) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _i1_rule(needs: Any, x: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         small = x.abs() < _TINY
         return (g * where(small, 0.5, i0(x) - y / where(small, 1.0, x)),)
 
-    return pull
+    return vjp
 
 
-def _i1e_rule(needs: Any, x: Tensor) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _i1e_rule(needs: Any, x: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         small = x.abs() < _TINY
         return (g * where(small, 0.5, i0e(x) - y * sgn(x) - y / where(small, 1.0, x)),)
 
-    return pull
+    return vjp
 
 
 _erf = UnaryOp("erf", of_input(lambda g, x: g * exp(-x * x) * _TWO_OVER_SQRT_PI))
@@ -156,13 +156,13 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return _logit(real_floating("logit", input), eps=_dtypes.number(eps))
 
 
-def _sinc_rule(needs: Any, a: Tensor) -> Pull:
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+def _sinc_rule(needs: Any, a: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         zero = a == 0
         slope = (cos(a * math.pi) - sinc(a)) / where(zero, 1.0, a)
         return (where(zero, 0.0, g * slope.conj()),)
 
-    return pull
+    return vjp
 
 
 _sinc = UnaryOp("sinc", _sinc_rule)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Pull, UnaryOp
+from ...autograd.op import UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
@@ -15,7 +15,7 @@ METHODS = ("sin", "cos", "tan", "sinh", "cosh", "acos", "arccos", "acosh", "arcc
 INPLACE_METHODS = SINGLE = METHODS
 
 
-def _arccosh_rule(needs: Any, a: Tensor) -> Pull:
+def _arccosh_rule(needs: Any, a: Tensor) -> Vjp:
     if a._array.dtype.kind == "c":  # the product of the roots has the branch cut of the function
         return lambda g, y: (g * ((a - 1).rsqrt() * (a + 1).rsqrt()).conj(),)
     return lambda g, y: (g * (a * a - 1).rsqrt(),)
