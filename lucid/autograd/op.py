@@ -37,26 +37,26 @@ _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differe
 class Op:
     """An operation by name, for any number of inputs and outputs.
 
-    `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant. `keeps`
-    says which outputs `vjp` gets as `y`: True for the only one, or a tuple of output numbers. `outputs` lists the differentiable
-    outputs of an operation with several; with exactly one, `vjp` gets its gradient, with more, a list with None for those
-    without one. `view` says that the result shares the input's memory. `saves` says whether a second backward needs what the rule
-    has saved; None, that the engine has to look. With `ruled` the rule gets only so many inputs, the first:
+    `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant.
+    `saved_outputs` says which outputs `vjp` gets as `y`: True for the only one, or a tuple of their indices. `outputs` lists the
+    differentiable outputs of an operation with several; with exactly one, `vjp` gets its gradient, with more, a list with None
+    for those without one. `view` says that the result shares the input's memory. `saves` says whether a second backward needs
+    what the rule has saved; None, that the engine has to look. With `inputs_seen` the rule gets only the first so many inputs:
     the others are neither saved nor need a stand-in (`_for_graph`), which takes 2 us for a buffer.
     """
 
-    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "saves", "view")
+    __slots__ = ("inputs_seen", "kernel", "name", "outputs", "rule", "saved_outputs", "saves", "view")
 
-    def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
+    def __init__(self, name: str, rule: Rule | None = None, *, saved_outputs: bool | tuple[int, ...] = False,
                  outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None,
-                 ruled: int | None = None, saves: bool | None = None) -> None:
+                 inputs_seen: int | None = None, saves: bool | None = None) -> None:
         self.name = name
         self.kernel = kernel or name
         self.rule = rule
-        self.keeps = keeps
+        self.saved_outputs = saved_outputs
         self.outputs = outputs
         self.view = view
-        self.ruled = ruled
+        self.inputs_seen = inputs_seen
         self.saves = saves
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
@@ -100,8 +100,8 @@ class Op:
         many = out.__class__ is tuple
         if not many and result.dtype not in _differentiable:
             return
-        if self.ruled is not None:
-            inputs = inputs[:self.ruled]
+        if self.inputs_seen is not None:
+            inputs = inputs[:self.inputs_seen]
         for t in inputs:
             if t.__class__ is not Tensor and isinstance(t, Tensor) and t._replaceable:
                 inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
@@ -114,7 +114,7 @@ class Op:
             node.trace = traceback.format_stack()[:-2]
         if not many:
             out._node = node
-            if self.keeps:
+            if self.saved_outputs:
                 node.kept = [(result, version_box(out), -1)]
             return
         outputs = range(len(out)) if self.outputs is None else self.outputs
@@ -122,9 +122,9 @@ class Op:
         for index in outputs:
             if out[index] is not None:
                 out[index]._node = node if single else Slot(node, index)
-        if self.keeps:
+        if self.saved_outputs:
             node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
-                         for i in self.keeps]  # type: ignore[union-attr]
+                         for i in self.saved_outputs]  # type: ignore[union-attr]
 
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
@@ -172,12 +172,12 @@ class UnaryOp(Op):
         node = a._node
         if node is not None and self.rule is not None:
             if flags == GRAD and not a._replaceable and array.dtype in _differentiable:
-                # What `_record` does, without its questions: a third of the time of recording.
+                # What `_record` does, without its checks: a third of the time of recording.
                 vjp = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
                     check_inference(vjp, self.name)
                 out._node = node = Node(self.name, (node,), vjp, self.saves)
-                if self.keeps:
+                if self.saved_outputs:
                     out._version_box = box = Version()
                     node.kept = [(array, box, -1)]
             else:
@@ -220,7 +220,7 @@ class ViewOp(Op):
 
 
 def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
-                alike: Vjp | None = None, saves: bool = False) -> Callable[[Any, Any], Tensor]:
+                same_shape_vjp: Vjp | None = None, saves_inputs: bool = False) -> Callable[[Any, Any], Tensor]:
     """A binary operation as a function: the hot path of arithmetic.
 
     Two tensors of one dtype on one device go straight to the kernel and the graph, in one Python frame: a chain of them on
@@ -228,11 +228,11 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
     `Op` after `prepare(name, a, b)`, which returns operands that the kernel can take; with `floating`, integers do too. For an
     operator it may return NotImplemented, which is the result then.
 
-    `alike` is the vjp for two real operands of one shape that both need their gradients. If it `saves` them, the node keeps
-    them, and it gets both as `y`: a closure for each call, and the questions of `rule`, take a third of the time of recording.
-    Whether a node of `rule` then saves something is known too; without `alike` only if all of them do.
+    `same_shape_vjp` is the vjp for two real operands of one shape that both need their gradients. If it `saves_inputs`, the node
+    keeps them, and it gets both as `y`: a closure for each call, and the checks of `rule`, take a third of the time of recording.
+    Whether a node of `rule` then saves something is known too; without `same_shape_vjp` only if all of them do.
     """
-    known = saves or (None if alike is None else False)
+    known = saves_inputs or (None if same_shape_vjp is None else False)
     general = Op(name, rule, saves=known)
     modes, tick = grad_mode.get, clock.tick
 
@@ -259,11 +259,11 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         if not plain:
                             input, other = input._for_graph(), other._for_graph()
                         parents, kept = (a, b), known
-                        if alike is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
+                        if same_shape_vjp is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
                             vjp = rule(parents, input, other)
                         else:
-                            vjp = alike
-                            if saves:
+                            vjp = same_shape_vjp
+                            if saves_inputs:
                                 kept = input, other
                         if clock.any_inference:
                             check_inference(vjp, name, kept)

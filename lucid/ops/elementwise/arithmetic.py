@@ -31,11 +31,11 @@ _NO_LOGARITHM = (3, -1, -2, 0.5, -0.5)  # exponents whose powers are products, q
 def _add_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     if a_shape is None or b_shape is None or a_shape == b_shape:
-        return _alike_add
+        return _add_vjp
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(g, b_shape))
 
 
-def _alike_add(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+def _add_vjp(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
     return g, g
 
 
@@ -44,11 +44,11 @@ def _sub_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(_neg(g), b_shape) if needs_b else None)
 
 
-def _alike_sub(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+def _sub_vjp(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
     return g, _neg(g)
 
 
-def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+def _mul_vjp(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     a, b = operands
     x = g._array
     if _modes() or x.size < 2:  # without dimensions there would be no array
@@ -162,12 +162,12 @@ def _extremum_rule(larger: bool) -> Any:
 
 
 _neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),), saves=False)
-_add = elementwise("add", _add_rule, promote, alike=_alike_add)
-_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), alike=_alike_sub)
-_mul = elementwise("mul", _mul_rule, promote, alike=_alike_mul, saves=True)
+_add = elementwise("add", _add_rule, promote, same_shape_vjp=_add_vjp)
+_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), same_shape_vjp=_sub_vjp)
+_mul = elementwise("mul", _mul_rule, promote, same_shape_vjp=_mul_vjp, saves_inputs=True)
 _mul.__doc__ = "``input * other``, elementwise with broadcasting and type promotion."
 mul = accepts_out(_mul, castable=True)
-_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves=True)
+_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves_inputs=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
 _DIVIDED = ROWS["remainder"].fused_from  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
@@ -177,8 +177,8 @@ _trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_vjp(needs, a, b
 _maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
 _minimum = elementwise("minimum", _extremum_rule(larger=False), promote)
 # Without the frame that `operator` takes: a twentieth of the time of small arrays.
-_plus = elementwise("add", _add_rule, promote_if_known, alike=_alike_add)
-_times = elementwise("mul", _mul_rule, promote_if_known, alike=_alike_mul, saves=True)
+_plus = elementwise("add", _add_rule, promote_if_known, same_shape_vjp=_add_vjp)
+_times = elementwise("mul", _mul_rule, promote_if_known, same_shape_vjp=_mul_vjp, saves_inputs=True)
 _add_scaled = Op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _mul(g, alpha) if needs[1] else None))
 
 

@@ -29,7 +29,7 @@ def _frexp_rule(needs: Any, x: Tensor) -> Vjp:
     return vjp
 
 
-_frexp = Op("frexp", _frexp_rule, keeps=(1,), outputs=(0,))
+_frexp = Op("frexp", _frexp_rule, saved_outputs=(1,), outputs=(0,))
 
 
 @accepts_out

@@ -23,7 +23,7 @@ def _arccosh_rule(needs: Any, a: Tensor) -> Vjp:
 
 _sin = UnaryOp("sin", lambda needs, a: lambda g, y: (g * cos(a).conj(),))
 _cos = UnaryOp("cos", lambda needs, a: lambda g, y: (-g * sin(a).conj(),))
-_tan = UnaryOp("tan", of_result(lambda g, y: g * (y * y + 1).conj()), keeps=True)
+_tan = UnaryOp("tan", of_result(lambda g, y: g * (y * y + 1).conj()), saved_outputs=True)
 _sinh = UnaryOp("sinh", lambda needs, a: lambda g, y: (g * cosh(a).conj(),))
 _cosh = UnaryOp("cosh", lambda needs, a: lambda g, y: (g * sinh(a).conj(),))
 _arccos = UnaryOp("arccos", of_input(lambda g, a: -g * (1 - a * a).rsqrt().conj()))

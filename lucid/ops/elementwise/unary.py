@@ -21,16 +21,16 @@ SINGLE = tuple(name for name in INPLACE_METHODS if name not in ("sgn", "frac"))
 
 _abs_slope = of_input(lambda g, a: g * sgn(a))
 _abs = UnaryOp("abs", lambda needs, a: _abs_slope(needs, a) if a._array.dtype.kind != "c" else lambda g, y: (_abs_grad(g, a),))
-_exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), keeps=True)
-_exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), keeps=True)
-_expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), keeps=True)
+_exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), saved_outputs=True)
+_exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), saved_outputs=True)
+_expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), saved_outputs=True)
 _log = UnaryOp("log", lambda needs, a: lambda g, y: (g / a.conj(),))
 _log2 = UnaryOp("log2", of_input(lambda g, a: g / (a.conj() * math.log(2))))
 _log10 = UnaryOp("log10", of_input(lambda g, a: g / (a.conj() * math.log(10))))
 _log1p = UnaryOp("log1p", of_input(lambda g, a: g / (a + 1).conj()))
-_sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), keeps=True)
-_rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), keeps=True)
-_reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), keeps=True)
+_sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), saved_outputs=True)
+_rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), saved_outputs=True)
+_reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), saved_outputs=True)
 _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 
@@ -52,7 +52,7 @@ def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Vjp:
 
 
 _abs_grad: Op = Op("abs_grad", _abs_grad_rule)  # of complex numbers, as the next
-_sgn = UnaryOp("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), keeps=True)
+_sgn = UnaryOp("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), saved_outputs=True)
 
 
 def flat(g: Tensor) -> Tensor:

@@ -116,7 +116,7 @@ def _scatter_reduce_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *
     return lambda g, y: vjp(g, y, x, index, source, axis)
 
 
-_scatter_reduce = Op("scatter_reduce", _scatter_reduce_rule, keeps=True)
+_scatter_reduce = Op("scatter_reduce", _scatter_reduce_rule, saved_outputs=True)
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 

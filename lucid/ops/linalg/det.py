@@ -81,9 +81,9 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_det: Op = Op("det", _det_rule, keeps=True)
+_det: Op = Op("det", _det_rule, saved_outputs=True)
 _cofactors: Op = Op("cofactors", _cofactors_rule)
-_slogdet = Op("slogdet", _slogdet_rule, keeps=(0,))
+_slogdet = Op("slogdet", _slogdet_rule, saved_outputs=(0,))
 _det_grad, _slogdet_grad, _nearly_singular = Op("det_grad"), Op("slogdet_grad"), Op("nearly_singular")
 
 

@@ -30,7 +30,7 @@ def _euclidean_rule(needs: Sequence[bool], x: Tensor, y: Tensor) -> Vjp:
     return vjp
 
 
-_euclidean = Op("euclidean_distances", _euclidean_rule, keeps=True)
+_euclidean = Op("euclidean_distances", _euclidean_rule, saved_outputs=True)
 
 
 def _pair_rule(needs: Sequence[bool], x: Tensor, y: Tensor | None, *, p: int) -> Vjp:
@@ -59,7 +59,7 @@ def _pair_gradients(g: Tensor, distances: Tensor, x: Tensor, y: Tensor | None, p
 
 
 _pair_grad = Op("pair_distances_grad")
-_pair = Op("pair_distances", _pair_rule, keeps=True)
+_pair = Op("pair_distances", _pair_rule, saved_outputs=True)
 
 
 def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
@@ -71,7 +71,7 @@ def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: 
     return vjp
 
 
-_largest = UnaryOp("max", _largest_rule, keeps=True)
+_largest = UnaryOp("max", _largest_rule, saved_outputs=True)
 
 
 def _lengths(difference: Tensor, p: float, skip_nan: bool = False) -> Tensor:

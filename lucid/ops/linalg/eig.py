@@ -69,8 +69,8 @@ def _eig_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_eigh = Op("eigh", _eigh_rule, keeps=(0, 1))
-_eig = Op("eig", _eig_rule, keeps=(0, 1))
+_eigh = Op("eigh", _eigh_rule, saved_outputs=(0, 1))
+_eig = Op("eig", _eig_rule, saved_outputs=(0, 1))
 _eigh_grad, _eigvalsh, _eigvals = Op("eigh_grad"), Op("eigvalsh"), Op("eigvals")
 
 

@@ -131,7 +131,8 @@ def _pinv_gradient(g: Tensor, a: Tensor, inverse: Tensor) -> Tensor:
             + (eye(rows, **kind) - a @ inverse) @ (upstream @ inverse @ turned) - turned @ g @ turned)
 
 
-_pinv = Op("pinv", lambda needs, a, atol, rtol, *, hermitian: lambda g, y: (_pinv_gradient(g, a, y), None, None), keeps=True)
+_pinv = Op("pinv", lambda needs, a, atol, rtol, *, hermitian: lambda g, y: (_pinv_gradient(g, a, y), None, None),
+           saved_outputs=True)
 
 
 @accepts_out

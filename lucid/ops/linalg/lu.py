@@ -83,7 +83,7 @@ def _lu_factor_rule(needs: Any, a: Tensor, *, pivot: bool) -> Vjp:
     return vjp
 
 
-_lu_factor = Op("lu_factor", _lu_factor_rule, keeps=(0, 1), outputs=(0,))
+_lu_factor = Op("lu_factor", _lu_factor_rule, saved_outputs=(0, 1), outputs=(0,))
 _permutation = Op("lu_permutation")
 
 

@@ -80,7 +80,7 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Vjp:
 
 
 _geqrf = Op("geqrf", _geqrf_rule)
-_qr = Op("qr", _qr_rule, keeps=(0, 1))
+_qr = Op("qr", _qr_rule, saved_outputs=(0, 1))
 _qr_grad = Op("qr_grad")
 
 
@@ -196,7 +196,7 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Vjp:
     return vjp
 
 
-_svd = Op("svd", _svd_rule, keeps=(0, 1, 2))
+_svd = Op("svd", _svd_rule, saved_outputs=(0, 1, 2))
 _svdvals = Op("svdvals")
 
 

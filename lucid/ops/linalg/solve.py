@@ -69,8 +69,8 @@ def _inv_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_solve_ex = Op("solve_ex", _solve_rule, keeps=(0,), outputs=(0,))
-_inv_ex = Op("inv_ex", _inv_rule, keeps=(0,), outputs=(0,))
+_solve_ex = Op("solve_ex", _solve_rule, saved_outputs=(0,), outputs=(0,))
+_inv_ex = Op("inv_ex", _inv_rule, saved_outputs=(0,), outputs=(0,))
 _solve_grad, _inv_grad = Op("solve_grad"), Op("inv_grad")
 
 

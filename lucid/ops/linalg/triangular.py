@@ -57,7 +57,7 @@ def _triangular_rule(needs: Any, t: Tensor, b: Tensor, *, upper: bool, unitriang
     return vjp
 
 
-_solve_triangular = Op("solve_triangular", _triangular_rule, keeps=True)
+_solve_triangular = Op("solve_triangular", _triangular_rule, saved_outputs=True)
 
 
 def solve_triangle(t: Tensor, b: Tensor, upper: bool, unitriangular: bool = False) -> Tensor:
@@ -138,7 +138,7 @@ def _cholesky_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_cholesky_ex = Op("cholesky_ex", _cholesky_rule, keeps=(0,), outputs=(0,))
+_cholesky_ex = Op("cholesky_ex", _cholesky_rule, saved_outputs=(0,), outputs=(0,))
 _cholesky_grad = Op("cholesky_grad")
 
 

@@ -65,10 +65,10 @@ def _extreme_rule(needs: Any, size: Tensor, *, axis: Axes, keepdims: bool) -> Vj
     return vjp
 
 
-_largest, _smallest = UnaryOp("max", _extreme_rule, keeps=True), UnaryOp("min", _extreme_rule, keeps=True)
+_largest, _smallest = UnaryOp("max", _extreme_rule, saved_outputs=True), UnaryOp("min", _extreme_rule, saved_outputs=True)
 _norm2_grad = Op("norm2_grad")
-_norm2 = UnaryOp("norm2", _norm2_rule, keeps=True)
-_norm = UnaryOp("norm", _norm_rule, keeps=True)
+_norm2 = UnaryOp("norm2", _norm2_rule, saved_outputs=True)
+_norm = UnaryOp("norm", _norm_rule, saved_outputs=True)
 
 
 def norm_of_order(input: Tensor, p: float, dim: Any, keepdim: bool) -> Tensor:

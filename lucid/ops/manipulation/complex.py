@@ -28,7 +28,7 @@ def _polar_rule(needs: Any, size: Tensor, angle: Tensor) -> Vjp:
     return vjp
 
 
-_polar: Op = Op("polar", _polar_rule, keeps=True)
+_polar: Op = Op("polar", _polar_rule, saved_outputs=True)
 
 
 def view_as_complex(input: Tensor) -> Tensor:

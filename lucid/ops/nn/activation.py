@@ -53,13 +53,13 @@ def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Vjp:
     return lambda gg, _: (_tanh_grad(gg, y), gg * g * y * -2 if needs_y else None)
 
 
-_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), keeps=True)
+_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), saved_outputs=True)
 relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
 # Of what nobody else has: the result may be written to then, as that of max pooling.
 relu_that_saves_its_input = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, x),))
-_sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), keeps=True)
+_sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), saved_outputs=True)
 _sigmoid_grad: Op = Op("sigmoid_grad", _sigmoid_grad_rule)
-_tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), keeps=True)
+_tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), saved_outputs=True)
 _tanh_grad: Op = Op("tanh_grad", _tanh_grad_rule)
 
 
@@ -153,9 +153,10 @@ def _log_softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Vjp
     return vjp
 
 
-_softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), keeps=True)
+_softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), saved_outputs=True)
 _softmax_grad: Op = Op("softmax_grad", _softmax_grad_rule)
-_log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),), keeps=True)
+_log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),),
+                       saved_outputs=True)
 _log_softmax_grad: Op = Op("log_softmax_grad", _log_softmax_grad_rule)
 
 

@@ -40,7 +40,7 @@ def _attention_rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | 
     return vjp
 
 
-_attention = Op("attention", _attention_rule, keeps=(0, 1, 2, 3), outputs=(0,))
+_attention = Op("attention", _attention_rule, saved_outputs=(0, 1, 2, 3), outputs=(0,))
 _attention_grad = Op("attention_grad")
 
 

@@ -46,7 +46,7 @@ def composed_of_mode(g: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, 
     return g * per_channel(scale, x), (g * normalized).sum(dims), g.sum(dims)
 
 
-_batch_norm_relu = Op("batch_norm_relu", _rule, keeps=(0, 1, 2), outputs=(0,), ruled=4)
+_batch_norm_relu = Op("batch_norm_relu", _rule, saved_outputs=(0, 1, 2), outputs=(0,), inputs_seen=4)
 _batch_norm_relu_grad = Op("batch_norm_relu_grad")
 
 

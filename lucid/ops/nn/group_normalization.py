@@ -33,7 +33,7 @@ def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor 
     return vjp
 
 
-_group_norm = Op("group_norm", _rule, keeps=(1, 2), outputs=(0,))
+_group_norm = Op("group_norm", _rule, saved_outputs=(1, 2), outputs=(0,))
 _group_norm_grad = Op("group_norm_grad")
 
 

@@ -56,7 +56,7 @@ def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: An
     return vjp
 
 
-_batch_norm = Op("batch_norm", _batch_norm_rule, keeps=(1, 2), outputs=(0,), ruled=3)
+_batch_norm = Op("batch_norm", _batch_norm_rule, saved_outputs=(1, 2), outputs=(0,), inputs_seen=3)
 _batch_norm_grad = Op("batch_norm_grad")
 _batch_norm_eval = Op("batch_norm_eval", _batch_norm_eval_rule)
 _batch_norm_eval_grad = Op("batch_norm_eval_grad")
@@ -78,7 +78,7 @@ def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
     return vjp
 
 
-_layer_norm = Op("layer_norm", _layer_norm_rule, keeps=(1, 2), outputs=(0,))
+_layer_norm = Op("layer_norm", _layer_norm_rule, saved_outputs=(1, 2), outputs=(0,))
 _layer_norm_grad = Op("layer_norm_grad")
 
 

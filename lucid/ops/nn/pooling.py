@@ -48,9 +48,9 @@ def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Vjp:
     return lambda g, y: (max_pool2d_grad(g, indices, input_shape=input_shape), None)
 
 
-_max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
-_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(1,), outputs=(0,))
-_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
+_max_pool2d = Op("max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
 max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
 max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 

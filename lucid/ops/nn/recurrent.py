@@ -100,7 +100,7 @@ def _as(gradient: Any, tensor: Any) -> Tensor:
     return converted if converted._array.shape == shape else converted.reshape(shape)
 
 
-_recurrence = Op("recurrence", _rule, keeps=(3, 4, 5), outputs=(0, 1, 2))
+_recurrence = Op("recurrence", _rule, saved_outputs=(3, 4, 5), outputs=(0, 1, 2))
 _recurrence_grad = Op("recurrence_grad")
 
 

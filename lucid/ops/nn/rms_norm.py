@@ -29,7 +29,7 @@ def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int,
     return vjp
 
 
-_rms_norm = Op("rms_norm", _rule, keeps=(1,), outputs=(0,))
+_rms_norm = Op("rms_norm", _rule, saved_outputs=(1,), outputs=(0,))
 _rms_norm_grad = Op("rms_norm_grad")
 
 

@@ -79,10 +79,10 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
 
 
 _cumsum = UnaryOp("cumsum", _cumsum_rule)
-_cumprod = UnaryOp("cumprod", _cumprod_rule, keeps=True)
-_cummax = Op("cummax", _running_rule, keeps=(1,), outputs=(0,))
-_cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
-_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, keeps=True)
+_cumprod = UnaryOp("cumprod", _cumprod_rule, saved_outputs=True)
+_cummax = Op("cummax", _running_rule, saved_outputs=(1,), outputs=(0,))
+_cummin = Op("cummin", _running_rule, saved_outputs=(1,), outputs=(0,))
+_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, saved_outputs=True)
 
 
 def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:

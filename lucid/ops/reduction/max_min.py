@@ -48,12 +48,12 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     return vjp
 
 
-_amax = UnaryOp("max", _amax_rule, keeps=True)
-_amin = UnaryOp("min", _amax_rule, keeps=True)
-_max_all = UnaryOp("max", _max_rule, keeps=True)
-_min_all = UnaryOp("min", _max_rule, keeps=True)
-_max_with_indices = Op("max_with_indices", selected_rule, keeps=(1,), outputs=(0,))
-_min_with_indices = Op("min_with_indices", selected_rule, keeps=(1,), outputs=(0,))
+_amax = UnaryOp("max", _amax_rule, saved_outputs=True)
+_amin = UnaryOp("min", _amax_rule, saved_outputs=True)
+_max_all = UnaryOp("max", _max_rule, saved_outputs=True)
+_min_all = UnaryOp("min", _max_rule, saved_outputs=True)
+_max_with_indices = Op("max_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
+_min_with_indices = Op("min_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
 _argmax, _argmin = UnaryOp("argmax"), UnaryOp("argmin")
 
 

@@ -86,11 +86,11 @@ def _nansum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
 
 _sum = UnaryOp("sum", _sum_rule, saves=False)
 _mean = UnaryOp("mean", _mean_rule, saves=False)
-_prod = UnaryOp("prod", _prod_rule, keeps=True)
+_prod = UnaryOp("prod", _prod_rule, saved_outputs=True)
 _nansum = UnaryOp("nansum", _nansum_rule)
 _any, _all = UnaryOp("any"), UnaryOp("all")
 _UINT8 = np.dtype(np.uint8).num
-_logsumexp = UnaryOp("logsumexp", _logsumexp_rule, keeps=True)
+_logsumexp = UnaryOp("logsumexp", _logsumexp_rule, saved_outputs=True)
 
 
 @accepts_out(in_its_dtype=True)

@@ -34,7 +34,7 @@ def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: 
 
 
 _var = UnaryOp("var", _var_rule)
-_std = UnaryOp("std", _std_rule, keeps=True)
+_std = UnaryOp("std", _std_rule, saved_outputs=True)
 
 
 def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Tensor:

@@ -32,7 +32,7 @@ def _median_rule(needs: Any, x: Tensor, *, ignore_nan: bool) -> Vjp:
     return vjp
 
 
-_median = UnaryOp("median", _median_rule, keeps=True)
+_median = UnaryOp("median", _median_rule, saved_outputs=True)
 
 
 def _ranked(input: Tensor, axis: int, keepdim: bool, rank: Any) -> ValuesIndices:

@@ -103,7 +103,7 @@ def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths
     return vjp
 
 
-_ctc_loss = Op("ctc_loss", _rule, keeps=(1,), outputs=(0,))
+_ctc_loss = Op("ctc_loss", _rule, saved_outputs=(1,), outputs=(0,))
 
 
 def _losses(log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, blank: int) -> Tensor:

@@ -118,7 +118,7 @@ def _class_shares(x: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     return hard * (1 - label_smoothing) + soft * (label_smoothing / classes), hard.sum()
 
 
-_cross_entropy = Op("cross_entropy", _cross_entropy_rule, keeps=(1,), outputs=(0,))
+_cross_entropy = Op("cross_entropy", _cross_entropy_rule, saved_outputs=(1,), outputs=(0,))
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
