@@ -33,8 +33,8 @@ class Formula:
         results = self._trace()
         self.places = tuple(position for position, result in enumerate(results) if result is not None)
         arrays = [result._array for result in results if result is not None]
-        of_numbers = not any(dimensions for _, dimensions in self.kinds)
-        self.program = Program([array.node for array in arrays], by_steps, of_numbers)
+        of_scalars = not any(dimensions for _, dimensions in self.kinds)
+        self.program = Program([array.node for array in arrays], by_steps, of_scalars)
         self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
         kind = UnaryOp if len(self.kinds) == len(self.results) == 1 else Op
