@@ -35,7 +35,7 @@ _WORD = ir.IntType(32)
 
 
 def converts(dtype: Any) -> bool:
-    """Whether numbers of `dtype`, float16 or bfloat16, are converted here."""
+    """Whether `dtype`, float16 or bfloat16, is converted here."""
     return dtype == _BFLOAT16 or AVAILABLE
 
 
@@ -118,7 +118,7 @@ def _widen_bfloat16(x: Any, y: Any) -> None:
 
 
 def loop_to_widen(dtype: Any) -> Any:
-    """The loop, for kernels, that writes the float32 of the bits of numbers of `dtype`."""
+    """The loop, for kernels, that writes the float32 of the bits of `dtype`."""
     return (_widen_bfloat16 if dtype == _BFLOAT16 else _widen).serial
 
 

@@ -20,18 +20,18 @@ from ..runtime.compiler import InterleavedKernel
 from ..runtime.jit import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ..runtime.parallel_loop import syntax_of
 from ..simd.address import address_of
-from ..simd.nontemporal import ask_for, block_for, fence, piece, stream_block, streams
+from ..simd.nontemporal import block_for, fence, piece, prefetch_block, stream_block, streams
 from .layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, rows_of_a_chunk
 from .tensor_list import part
 
-_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
-            "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
+_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece,
+            "prefetch_block": prefetch_block, "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
 def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], streamed: bool = False) -> str:
     """The Python text of a kernel that calls `loop` with its `parameters`; of those in `cut` and `results` it passes pieces.
 
-    With `streamed`, it calls `inlined` for blocks, which go past the caches, and `loop` for the rest of a chunk; results begin
+    With `streamed`, it calls `inlined` for blocks with non-temporal stores, and `loop` for the rest of a chunk; results begin
     with whole vectors, and do not overlap with what is read.
     """
     first = results[0]
@@ -47,7 +47,7 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
     lines += [f"        {y}_block = block_for({y})" for y in results]
     lines += [f"        _size, _step = {first}_chunk.shape[0], {first}_block.shape[0]", "        _whole = _size - _size % _step",
               "        for _s in range(0, _whole, _step):"]
-    lines += [f"            ask_for({p}_chunk, _s, {first}_block)" for p in cut]
+    lines += [f"            prefetch_block({p}_chunk, _s, {first}_block)" for p in cut]
     lines += [f"            inlined({arguments('piece({}_chunk, _s, _step)', '{}_block')})"]
     lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
     rest = "piece({0}_chunk, _whole, _size - _whole)"

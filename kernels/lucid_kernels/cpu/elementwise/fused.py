@@ -174,7 +174,7 @@ def _of_distinct(arrays: Sequence[Array | None], program: Program) -> Any:
 
 
 def _converts(dtype: Any) -> bool:
-    """Whether kernels get the bits of numbers of `dtype`: half-precision ones that they convert."""
+    """Whether kernels get the bits of `dtype`: half precision that they convert."""
     return dtype in HALVES and half_precision.converts(dtype)
 
 
