@@ -57,7 +57,7 @@ class Leaf:
     __slots__ = ("__weakref__", "hooks", "post_accumulate_hooks", "seq", "tensor")
     op = "leaf"
     parents: tuple[Any, ...] = ()
-    pull = None
+    vjp = None
 
     def __init__(self, tensor: Tensor) -> None:
         self.seq = clock.tick()

@@ -4,7 +4,9 @@
 `cuda`: CUDA kernels and their launchers, in packages of the same names.
 `simulator`: runs the CUDA sources on machines without a GPU.
 `expression`: formulas as data, which the kernel `fused` of either side computes.
+`formulas`: activations and their gradients, each a formula.
 `recurrence`: the loop over time of recurrent networks, for both sides.
+`special_tables`: coefficients of the special functions, for both sides.
 `uniform_range`: constants of uniform random numbers, for both sides.
 `compilation_log`: a message when something compiles for long.
 `extras`: how to install optional dependencies.

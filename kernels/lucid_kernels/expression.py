@@ -57,7 +57,7 @@ class Node:
         return Node("abs", self.dtype, (self,))
 
     def sigmoid(self) -> Node:
-        """A method, so that the formula of `silu` serves tensors too."""
+        """A method, so that tensors can take the formula of `silu`."""
         return Node("sigmoid", self.dtype, (self,))
 
     __add__, __radd__, __sub__, __rsub__ = *_operators("add"), *_operators("sub")
@@ -93,13 +93,13 @@ def where(condition: Node, a: Node | float, b: Node | float) -> Node:
 
 
 def trace(formula: Callable[..., Node], dtype: Any) -> tuple[Program, tuple[str, ...], tuple[str, ...]]:
-    """The program of a formula of `dtype`, and the names of its arguments and of its numbers, which are inputs behind those."""
+    """The program of a formula of `dtype`, and the names of its arguments and of its scalars, which are inputs behind those."""
     kinds = {name: parameter.kind for name, parameter in inspect.signature(formula).parameters.items()}
-    numbers = tuple([name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY])
-    arguments = tuple([name for name in kinds if name not in numbers])
-    nodes = {name: Node("input", dtype, value=place) for place, name in enumerate((*arguments, *numbers))}
-    result = formula(*[nodes[name] for name in arguments], **{name: nodes[name] for name in numbers})
-    return Program([result]), arguments, numbers
+    scalars = tuple([name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY])
+    arguments = tuple([name for name in kinds if name not in scalars])
+    nodes = {name: Node("input", dtype, value=place) for place, name in enumerate((*arguments, *scalars))}
+    result = formula(*[nodes[name] for name in arguments], **{name: nodes[name] for name in scalars})
+    return Program([result]), arguments, scalars
 
 
 class Step(NamedTuple):
@@ -115,20 +115,20 @@ class Step(NamedTuple):
 class Program:
     """The steps that compute some nodes. Two programs are equal only if they are the same object.
 
-    - `inputs`: the numbers of the arguments that are read, named x0, x1, ... in this order; `input_dtypes` as computed
+    - `inputs`: the indices of the arguments that are read, named x0, x1, ... in this order; `input_dtypes` as computed
     - `constants`: the values of k0, k1, ...; `constant_dtypes` as computed
     - `outputs`: the names of the results; `dtypes`: theirs, as stored; `output_dtypes`: as computed; `depends`: for each the
       arguments that its shape is of
-    - `halves`: the places of the inputs that hold half-precision numbers, with their dtypes
+    - `half_inputs`: the positions of the inputs in half precision, with their dtypes
     - `by_steps`: whether a backend may compute small arrays step by step, without a kernel
-    - `of_numbers`: whether no argument has dimensions, as far as is known
+    - `of_scalars`: whether no argument has dimensions, as far as is known
     """
 
-    def __init__(self, nodes: Sequence[Node], by_steps: bool = False, of_numbers: bool = False) -> None:
+    def __init__(self, nodes: Sequence[Node], by_steps: bool = False, of_scalars: bool = False) -> None:
         self.nodes = tuple(nodes)
         self.by_steps = by_steps
-        self.of_numbers = of_numbers
-        self.halves: dict[int, Any] = {}
+        self.of_scalars = of_scalars
+        self.half_inputs: dict[int, Any] = {}
         self.steps: list[Step] = []
         self.constants: list[Any] = []
         self.constant_dtypes: list[Any] = []
@@ -168,7 +168,7 @@ class Program:
             place = self.inputs.index(node.value)
             self.input_dtypes[place] = dtype
             if dtype != node.dtype:
-                self.halves[place] = node.dtype
+                self.half_inputs[place] = node.dtype
             return f"x{place}"
         if node.operation == "constant":
             self.constants.append(node.value)
@@ -179,17 +179,17 @@ class Program:
         self.steps.append(Step(name, node.operation, operands, dtypes, dtype))
         return name
 
-    def part(self, places: tuple[int, ...]) -> Program:
+    def part(self, positions: tuple[int, ...]) -> Program:
         """The program of some of the outputs."""
-        if len(places) == len(self.nodes):
+        if len(positions) == len(self.nodes):
             return self
-        if places not in self._parts:
-            self._parts[places] = Program([self.nodes[place] for place in places])
-        return self._parts[places]
+        if positions not in self._parts:
+            self._parts[positions] = Program([self.nodes[place] for place in positions])
+        return self._parts[positions]
 
     def result_shapes(self, shapes: Sequence[Shape]) -> list[Shape]:
         """The shapes of the results for arguments of these `shapes`. Raises ValueError if they do not broadcast."""
-        return [np.broadcast_shapes(*[shapes[number] for number in numbers]) for numbers in self.depends]
+        return [np.broadcast_shapes(*[shapes[index] for index in indices]) for indices in self.depends]
 
 
 class Layout(NamedTuple):
@@ -209,7 +209,7 @@ class Part(NamedTuple):
     """Outputs of one shape, which one loop computes."""
 
     program: Program
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     shape: Shape
     layout: Layout
     operands: tuple[tuple[int, Any, str, Shape | None], ...]  # number, dtype, kind and expanded shape of each argument
@@ -221,11 +221,11 @@ def plan(program: Program, shapes: tuple[Shape, ...], shortest_row: int) -> tupl
 
     Raises ValueError for shapes that do not broadcast.
     """
-    places: dict[Shape, list[int]] = {}
+    positions: dict[Shape, list[int]] = {}
     for place, shape in enumerate(program.result_shapes(shapes)):
-        places.setdefault(shape, []).append(place)
+        positions.setdefault(shape, []).append(place)
     parts = []
-    for shape, some in places.items():
+    for shape, some in positions.items():
         part = program.part(tuple(some))
         found = layout([shapes[i] for i in part.inputs], shape, shortest_row)
         operands = tuple(zip(part.inputs, part.input_dtypes, found.kinds, found.expanded, strict=True))

@@ -1,9 +1,9 @@
 """Activations, their gradients and a few operations of two or three arguments: each is one formula, here.
 
 A formula takes `Node`s and returns one. The CPU loops, the CUDA kernels and `lucid.fuse` are all written from it; the name of a
-formula is that of the kernel. Arguments come by place, numbers by name. Gradients take the upstream gradient `g` first, then what
-the forward pass saved: `y` where the derivative is simple in the result, else `x`. They stand here, and are not derived, where
-that is as exact in fewer operations.
+formula is that of the kernel. Arguments come by position, scalars by name. Gradients take the upstream gradient `g` first, then
+what the forward pass saved: `y` where the derivative is simple in the result, else `x`. They stand here, and are not derived,
+where that is as exact in fewer operations.
 
 Comparisons are written so that a NaN fails them and passes through.
 """
@@ -143,7 +143,7 @@ def lerp_each(x: Node, end: Node, weight: Node) -> Node:
 
 
 def clip(x: Node, *, low: Any, high: Any) -> Node:
-    """`x`, moved into [low, high], neither of which is NaN; NaN stays NaN. This way round each choice is one instruction."""
+    """`x`, moved into [low, high], neither of which is NaN; NaN stays NaN. In this order each choice is one instruction."""
     raised = where(low > x, low, x)
     return where(high < raised, high, raised)
 

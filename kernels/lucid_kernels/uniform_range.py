@@ -11,7 +11,7 @@ import numpy as np
 class UniformRange(NamedTuple):
     """A number is min(unit * span + low, top), in float64 for that dtype and in float32 for all others.
 
-    In half precision it is then cut to a multiple of `step`, and not below `least`: numbers that are `step` apart are equally
+    In half precision it is then cut to a multiple of `step`, and not below `least`: values that are `step` apart are equally
     likely, where those rounded to the nearest would favour the greatest twofold. `step` is None where float32 cannot divide by
     it; then the number is rounded.
     """

@@ -4,7 +4,6 @@
 `node`: the graph.
 `engine`: `backward` and `grad`.
 `accumulation`: how gradients are added up.
-`pruning`: no gradient of what leads to no input.
 `freeing`: what `backward` frees.
 `inplace`: writes in place, versions, and views.
 `overwrite`: operations that write into a tensor that is given.

@@ -18,8 +18,8 @@ from ..backends.memory_format import memory_axes
 from ..tensor import Tensor, wrap
 
 
-class SlicePull:
-    """The pull of a view by a basic index: as a function it returns the whole gradient, zero outside of the view, by `place`."""
+class SliceVjp:
+    """The vjp of a view by a basic index: as a function it returns the whole gradient, zero outside of the view, by `place`."""
 
     __slots__ = ("axes", "index", "place", "shape")
     __closure__ = __defaults__ = None  # it saves no tensors, and has no gradients to leave out
@@ -40,12 +40,12 @@ class Pieces:
 
     __slots__ = ("axes", "gradients", "indices", "room", "shape")
 
-    def __init__(self, pull: SlicePull) -> None:
-        self.shape = pull.shape
-        self.axes = pull.axes  # as the tensor lies in memory: gradients through the views that made it then need no copies
+    def __init__(self, vjp: SliceVjp) -> None:
+        self.shape = vjp.shape
+        self.axes = vjp.axes  # as the tensor lies in memory: gradients through the views that made it then need no copies
         self.indices: list[tuple[Any, ...]] = []
         self.gradients: list[Tensor] = []
-        self.room = math.prod(pull.shape)
+        self.room = math.prod(vjp.shape)
 
     def add(self, index: tuple[Any, ...], gradient: Tensor) -> bool:
         """Note the gradient of one more part. False if more elements than the tensor has are waiting: time for `whole`."""
@@ -60,19 +60,19 @@ class Pieces:
                         {"shape": self.shape, "indices": self.indices, "axes": self.axes}))
 
 
-def add_piece(grads: dict[Any, Any], sums: set[Any], node: Any, total: Any, pull: SlicePull, g: Tensor) -> None:
+def add_piece(grads: dict[Any, Any], sums: set[Any], node: Any, total: Any, vjp: SliceVjp, g: Tensor) -> None:
     """Add the gradient `g` of a part to the gradient `total` of `node` in `grads`, which is None if there is none yet."""
     if total is None:
-        total = grads[node] = Pieces(pull)
+        total = grads[node] = Pieces(vjp)
     if total.__class__ is Pieces:
-        if not total.add(pull.index, g):
+        if not total.add(vjp.index, g):
             grads[node] = total.whole()
             sums.add(node)
         return
     if node not in sums:
         sums.add(node)
         total = grads[node] = total.clone()
-    run("add_at", (total._array, g._array), {"index": pull.index})
+    run("add_at", (total._array, g._array), {"index": vjp.index})
 
 
 def sum_of_two(total: Any, gradient: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from .. import backends
 from .._writers import writes
 from ..backends import TABLES
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
-from .accumulation import Pieces, SlicePull, add_piece, sum_of_two
+from .accumulation import Pieces, SliceVjp, add_piece, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD
@@ -177,32 +177,32 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                         _add_slot(grads, heap, parent, node.index, g)
                     continue
                 foreign = node.foreign
-            pull = node.pull
-            if pull is None:
+            vjp = node.vjp
+            if vjp is None:
                 raise RuntimeError(
                     f"Trying to backward through the graph a second time (op '{node.op}'). Saved intermediate values of the "
                     "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
                     "backward through the graph a second time.")
             if node.seq < clock.last_write:
-                _check_versions(node, pull)
+                _check_versions(node, vjp)
             if foreign and hasattr(node, "pre_hooks"):
                 g = _call_pre_hooks(node, g, handed_out)
                 if g is None:
                     continue
-            if pull.__class__ is SlicePull and not careful and not foreign:
+            if vjp.__class__ is SliceVjp and not careful and not foreign:
                 parent = node.parents[0]
                 if reached is None or parent in reached:
                     total = find(parent)
                     if total is None and parent.__class__ is not Leaf:
                         heappush(heap, (-parent.seq, parent))
-                    add_piece(grads, sums, parent, total, pull, g)
+                    add_piece(grads, sums, parent, total, vjp, g)
                 continue
             kept = node.kept
             y = node.output() if kept.__class__ is list else kept
-            if reached is None or pull.__defaults__ is None or reached.issuperset(node.parents):
-                results = pull(g, y)
+            if reached is None or vjp.__defaults__ is None or reached.issuperset(node.parents):
+                results = vjp(g, y)
             else:  # it can leave gradients out
-                results = pull(g, y, needs=[parent in reached for parent in node.parents])
+                results = vjp(g, y, needs=[parent in reached for parent in node.parents])
             if retain_graph and y is not kept:
                 results = _apart(results, kept)
             if check_nan:
@@ -240,11 +240,11 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     grads[parent] = sum_of_two(total, gradient)
             if not retain_graph:
                 if kept is None:
-                    closure = pull.__closure__
+                    closure = vjp.__closure__
                     if closure is not None and saves(closure):
-                        node.pull = None
+                        node.vjp = None
                 elif kept is not False:
-                    node.pull = node.kept = None
+                    node.vjp = node.kept = None
         for leaf, g in grads.items():
             if g.__class__ is Pieces:
                 g = g.whole()
@@ -416,10 +416,10 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
             hook(tensor)
 
 
-def _check_versions(node: Node, pull: Any) -> None:
-    """Raise RuntimeError if a tensor that `pull` needs has been written since it was saved."""
+def _check_versions(node: Node, vjp: Any) -> None:
+    """Raise RuntimeError if a tensor that `vjp` needs has been written since it was saved."""
     kept, seq = node.kept, node.seq
-    for tensor in saved_tensors(pull, kept):
+    for tensor in saved_tensors(vjp, kept):
         box = tensor._version_box
         if box is not None and box.stamp > seq:
             raise RuntimeError(_modified(node, tensor, "input"))

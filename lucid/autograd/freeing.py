@@ -12,13 +12,13 @@ from ..tensor import Leaf, Tensor
 from .node import HookedNode, Node, Slot
 from .op import Op
 
-# Classes of what a pull may hold without having saved it. Nodes are parents of its own, which the graph holds anyway.
+# Classes of what a vjp may hold without having saved it. Nodes are parents of its own, which the graph holds anyway.
 _PLAIN = frozenset([type(None), bool, int, float, complex, str, slice, type(Ellipsis), Leaf, Node, HookedNode, Slot, Device,
                     *map(type, _dtypes.ALL)])
 
 
 def saves(closure: Sequence[Any]) -> bool:
-    """Whether the cells of a pull hold tensors or arrays: anything but scalars, shapes, operations and functions of these."""
+    """Whether the cells of a vjp hold tensors or arrays: anything but scalars, shapes, operations and functions of these."""
     plain = _PLAIN
     # The contents of all cells, in a quarter of the time of a loop. From the end: functions of a tensor x stand before it.
     for content in reversed(get_referents(*closure)):

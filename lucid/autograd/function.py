@@ -97,16 +97,16 @@ class FunctionNode(Node):
         return tuple(tensors)
 
     @property
-    def pull(self) -> Any:
+    def vjp(self) -> Any:
         """What the engine calls: backward with its arguments and results checked."""
-        return self._pull
+        return self._vjp
 
-    @pull.setter
-    def pull(self, value: Any) -> None:
+    @vjp.setter
+    def vjp(self, value: Any) -> None:
         if hasattr(self, "_saved"):  # the engine frees the graph: backward can run again, without what was saved
             self._saved = None
 
-    def _pull(self, g: Any, y: Any) -> Sequence[Any]:
+    def _vjp(self, g: Any, y: Any) -> Sequence[Any]:
         upstream: list[Any] = list(g) if g.__class__ is list else [g]
         upstream += [None] * (len(self._output_meta) - len(upstream))
         if self._materialize:

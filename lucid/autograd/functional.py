@@ -73,8 +73,8 @@ def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
         directions = _vectors(v, sources, "input")
         # u -> u^T J is linear, so its derivative by u, applied to v, is J v: wherever u may be.
         seeds = tuple(output.detach().new_zeros(output.shape).requires_grad_() for output in outputs)
-        pulled = _gradients(outputs, sources, seeds, True, strict, 0)
-        found = _gradients(pulled, seeds, directions, create_graph, strict, 0)
+        products = _gradients(outputs, sources, seeds, True, strict, 0)
+        found = _gradients(products, seeds, directions, create_graph, strict, 0)
     return _packed(outputs, single_output, create_graph), _packed(found, single_output, create_graph)
 
 

@@ -36,11 +36,11 @@ class Unwritable:
 
     def lost(self, base: Tensor) -> Node:
         """The history of the view after a write to its base: a node that raises RuntimeError when a gradient gets there."""
-        def pull(g: Tensor, y: Any) -> Any:
+        def vjp(g: Tensor, y: Any) -> Any:
             raise RuntimeError(f"{self.name} is a view and its base or another view of its base has been modified inplace. "
                                f"{self.reason}")
 
-        return Node("lost_view", (base._node,), pull)
+        return Node("lost_view", (base._node,), vjp)
 
 
 def share_unwritable(view: Tensor, source: Tensor, refusal: Unwritable) -> None:
@@ -125,9 +125,9 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     (target._version_box or version_box(target)).bump()
     if tracked and flags & GRAD:
         parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
-        pull = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
-        check_inference(pull, op.name)
-        rebase(target, Node(op.name, parents, pull))
+        vjp = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
+        check_inference(vjp, op.name)
+        rebase(target, Node(op.name, parents, vjp))
     return target
 
 
@@ -193,13 +193,13 @@ def rebase(target: Tensor, node: Any) -> None:
             replay(base)
         axes = memory_axes(base._array)
 
-        def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+        def vjp(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
             # Laid out in memory as the base is: some views are of memory, not of elements.
             rest = g.permute(axes).clone(memory_format=contiguous_format).permute(inverse(axes))
             replay(rest).zero_()
             return rest, replay(g)
 
-        succeed(base, Node("view_write", (base._node, node), pull))
+        succeed(base, Node("view_write", (base._node, node), vjp))
     box = version_box(base)
     if target is not base:
         _register_once(box, target)  # one made in `no_grad` may not be

@@ -11,18 +11,18 @@ from ..tensor import Tensor, wrap
 
 
 class Node:
-    """One recorded operation: where its gradient goes (`parents`) and how to pull it back."""
+    """One recorded operation: where its gradient goes (`parents`) and how it is computed (`vjp`)."""
 
-    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pre_hooks", "pull", "seq", "trace")
+    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pre_hooks", "seq", "trace", "vjp")
     foreign = False  # user code sees the gradients and may hold on to their arrays
     post_hooks: OrderedDict[int, Callable[..., Any]]  # set by `register_hook`, which makes the node foreign
     pre_hooks: OrderedDict[int, Callable[..., Any]]  # and by `register_prehook`
 
-    def __init__(self, op: str, parents: Sequence[Any], pull: Callable[[Any, Any], Sequence[Any]], kept: Any = None) -> None:
+    def __init__(self, op: str, parents: Sequence[Any], vjp: Callable[[Any, Any], Sequence[Any]], kept: Any = None) -> None:
         self.seq = clock.tick()
         self.op = op
         self.parents = parents
-        self.pull = pull
+        self.vjp = vjp
         # A list that `output` makes y of: outputs that are not differentiable, and (array, version, number) of the others, which
         # refer to this node themselves. Else y itself: the operands of `elementwise`, or `Op.saves`.
         self.kept = kept
@@ -59,7 +59,7 @@ class Node:
         return f"<{self.op} node>"
 
     def output(self) -> Any:
-        """y for `pull`: the kept outputs as tensors of the graph. A tuple if the operation has several outputs."""
+        """y for `vjp`: the kept outputs as tensors of the graph. A tuple if the operation has several outputs."""
         outputs, number = [], None
         for kept in self.kept:
             if kept.__class__ is tuple:
@@ -81,7 +81,7 @@ class Slot:
     """The node of one output of an operation with several differentiable outputs."""
 
     __slots__ = ("__weakref__", "hooks", "index", "parents", "seq")
-    pull: Any = None
+    vjp: Any = None
     foreign = False
 
     def __init__(self, node: Node, index: int) -> None:
@@ -115,10 +115,10 @@ class Slot:
         return self.parents[0].next_functions
 
 
-def saved_tensors(pull: Any, kept: Any = None) -> list[Tensor]:
-    """The tensors in the closure of `pull`, also those in a tuple there, and the operands that its node has `kept`."""
+def saved_tensors(vjp: Any, kept: Any = None) -> list[Tensor]:
+    """The tensors in the closure of `vjp`, also those in a tuple there, and the operands that its node has `kept`."""
     found = [item for item in kept if isinstance(item, Tensor)] if kept.__class__ is tuple else []
-    for cell in pull.__closure__ or ():
+    for cell in vjp.__closure__ or ():
         content = cell.cell_contents
         if content.__class__ is tuple:
             found += [item for item in content if isinstance(item, Tensor)]
@@ -127,9 +127,9 @@ def saved_tensors(pull: Any, kept: Any = None) -> list[Tensor]:
     return found
 
 
-def check_inference(pull: Any, op: str, kept: Any = None) -> None:
+def check_inference(vjp: Any, op: str, kept: Any = None) -> None:
     """Raise RuntimeError if a tensor made in inference mode has been saved."""
-    for tensor in saved_tensors(pull, kept):
+    for tensor in saved_tensors(vjp, kept):
         box = tensor._version_box
         if box is not None and box.inference:
             raise RuntimeError(f"Inference tensors cannot be saved for backward (by op '{op}'). To work around you can "

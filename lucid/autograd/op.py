@@ -1,14 +1,14 @@
 """Op: a named operation and its gradient rule; calling it runs the kernel and records a graph node.
 
 A rule is staged: ``rule(needs, *inputs, **attributes)`` runs when the operation is recorded and returns
-``pull(g, y) -> tuple of gradients``, one for each input. The closure of `pull` keeps only what it needs: the tensors found
+``vjp(g, y) -> tuple of gradients``, one for each input. The closure of `vjp` keeps only what it needs: the tensors found
 in it are the saved tensors, whose versions are checked before it runs. `y` is the output, rebuilt for the call, so that no
 closure ever holds its own output. Rules are written with operations, so gradients differentiate again.
 
 `grad(outputs, inputs)` and `backward(inputs=...)` compute no gradients that lead to none of the inputs: the gradient for the
-input of a network, as for a gradient penalty or an adversarial image, takes 0.7 of the time without those of its weights. A pull
+input of a network, as for a gradient penalty or an adversarial image, takes 0.7 of the time without those of its weights. A vjp
 whose gradients are products or convolutions leaves out those that are not needed. It has a third parameter, whose default is
-the rule's: ``pull(g, y, needs=needs)``. Others compute all of their gradients.
+the rule's: ``vjp(g, y, needs=needs)``. Others compute all of their gradients.
 """
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .grad_mode import mode as grad_mode
 from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
 
-Pull = Callable[[Any, Any], Sequence[Any]]
-Rule = Callable[..., Pull]
+Vjp = Callable[[Any, Any], Sequence[Any]]
+Rule = Callable[..., Vjp]
 _new = object.__new__
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
@@ -37,26 +37,26 @@ _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differe
 class Op:
     """An operation by name, for any number of inputs and outputs.
 
-    `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant. `keeps`
-    says which outputs `pull` gets as `y`: True for the only one, or a tuple of output numbers. `outputs` lists the differentiable
-    outputs of an operation with several; with exactly one, `pull` gets its gradient, with more, a list with None for those
-    without one. `view` says that the result shares the input's memory. `saves` says whether a second backward needs what the rule
-    has saved; None, that the engine has to look. With `ruled` the rule gets only so many inputs, the first:
+    `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant.
+    `saved_outputs` says which outputs `vjp` gets as `y`: True for the only one, or a tuple of their indices. `outputs` lists the
+    differentiable outputs of an operation with several; with exactly one, `vjp` gets its gradient, with more, a list with None
+    for those without one. `view` says that the result shares the input's memory. `saves` says whether a second backward needs
+    what the rule has saved; None, that the engine has to look. With `inputs_seen` the rule gets only the first so many inputs:
     the others are neither saved nor need a stand-in (`_for_graph`), which takes 2 us for a buffer.
     """
 
-    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "saves", "view")
+    __slots__ = ("inputs_seen", "kernel", "name", "outputs", "rule", "saved_outputs", "saves", "view")
 
-    def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
+    def __init__(self, name: str, rule: Rule | None = None, *, saved_outputs: bool | tuple[int, ...] = False,
                  outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None,
-                 ruled: int | None = None, saves: bool | None = None) -> None:
+                 inputs_seen: int | None = None, saves: bool | None = None) -> None:
         self.name = name
         self.kernel = kernel or name
         self.rule = rule
-        self.keeps = keeps
+        self.saved_outputs = saved_outputs
         self.outputs = outputs
         self.view = view
-        self.ruled = ruled
+        self.inputs_seen = inputs_seen
         self.saves = saves
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
@@ -100,21 +100,21 @@ class Op:
         many = out.__class__ is tuple
         if not many and result.dtype not in _differentiable:
             return
-        if self.ruled is not None:
-            inputs = inputs[:self.ruled]
+        if self.inputs_seen is not None:
+            inputs = inputs[:self.inputs_seen]
         for t in inputs:
             if t.__class__ is not Tensor and isinstance(t, Tensor) and t._replaceable:
                 inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
                 break
-        pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
+        vjp = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
         if clock.any_inference:
-            check_inference(pull, self.name)
-        node = Node(self.name, parents, pull, self.saves)
+            check_inference(vjp, self.name)
+        node = Node(self.name, parents, vjp, self.saves)
         if flags & ANOMALY:
             node.trace = traceback.format_stack()[:-2]
         if not many:
             out._node = node
-            if self.keeps:
+            if self.saved_outputs:
                 node.kept = [(result, version_box(out), -1)]
             return
         outputs = range(len(out)) if self.outputs is None else self.outputs
@@ -122,9 +122,9 @@ class Op:
         for index in outputs:
             if out[index] is not None:
                 out[index]._node = node if single else Slot(node, index)
-        if self.keeps:
+        if self.saved_outputs:
             node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
-                         for i in self.keeps]  # type: ignore[union-attr]
+                         for i in self.saved_outputs]  # type: ignore[union-attr]
 
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
@@ -172,12 +172,12 @@ class UnaryOp(Op):
         node = a._node
         if node is not None and self.rule is not None:
             if flags == GRAD and not a._replaceable and array.dtype in _differentiable:
-                # What `_record` does, without its questions: a third of the time of recording.
-                pull = self.rule(_NEEDED, a, **attributes)
+                # What `_record` does, without its checks: a third of the time of recording.
+                vjp = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
-                    check_inference(pull, self.name)
-                out._node = node = Node(self.name, (node,), pull, self.saves)
-                if self.keeps:
+                    check_inference(vjp, self.name)
+                out._node = node = Node(self.name, (node,), vjp, self.saves)
+                if self.saved_outputs:
                     out._version_box = box = Version()
                     node.kept = [(array, box, -1)]
             else:
@@ -202,10 +202,10 @@ class ViewOp(Op):
         out, node, flags = wrap(array), a._node, grad_mode.get()
         if node is not None and flags & GRAD and self.rule is not None:
             if flags == GRAD and not a._replaceable:
-                pull = self.rule(_NEEDED, a, **attributes)
+                vjp = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
-                    check_inference(pull, self.name)
-                out._node = Node(self.name, (node,), pull, False)
+                    check_inference(vjp, self.name)
+                out._node = Node(self.name, (node,), vjp, False)
             else:
                 self._record(out, array, [node], (a,), attributes, flags)
         if a._view is None and array.base is source:
@@ -220,7 +220,7 @@ class ViewOp(Op):
 
 
 def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
-                alike: Pull | None = None, saves: bool = False) -> Callable[[Any, Any], Tensor]:
+                same_shape_vjp: Vjp | None = None, saves_inputs: bool = False) -> Callable[[Any, Any], Tensor]:
     """A binary operation as a function: the hot path of arithmetic.
 
     Two tensors of one dtype on one device go straight to the kernel and the graph, in one Python frame: a chain of them on
@@ -228,11 +228,11 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
     `Op` after `prepare(name, a, b)`, which returns operands that the kernel can take; with `floating`, integers do too. For an
     operator it may return NotImplemented, which is the result then.
 
-    `alike` is the pull for two real operands of one shape that both need their gradients. If it `saves` them, the node keeps
-    them, and it gets both as `y`: a closure for each call, and the questions of `rule`, take a third of the time of recording.
-    Whether a node of `rule` then saves something is known too; without `alike` only if all of them do.
+    `same_shape_vjp` is the vjp for two real operands of one shape that both need their gradients. If it `saves_inputs`, the node
+    keeps them, and it gets both as `y`: a closure for each call, and the checks of `rule`, take a third of the time of recording.
+    Whether a node of `rule` then saves something is known too; without `same_shape_vjp` only if all of them do.
     """
-    known = saves or (None if alike is None else False)
+    known = saves_inputs or (None if same_shape_vjp is None else False)
     general = Op(name, rule, saves=known)
     modes, tick = grad_mode.get, clock.tick
 
@@ -259,20 +259,20 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         if not plain:
                             input, other = input._for_graph(), other._for_graph()
                         parents, kept = (a, b), known
-                        if alike is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
-                            pull = rule(parents, input, other)
+                        if same_shape_vjp is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
+                            vjp = rule(parents, input, other)
                         else:
-                            pull = alike
-                            if saves:
+                            vjp = same_shape_vjp
+                            if saves_inputs:
                                 kept = input, other
                         if clock.any_inference:
-                            check_inference(pull, name, kept)
+                            check_inference(vjp, name, kept)
                         # What `Node` does, without the call: a fifth of the time of recording.
                         out._node = node = _new(Node)
                         node.seq = tick()
                         node.op = name
                         node.parents = parents
-                        node.pull = pull
+                        node.vjp = vjp
                         node.kept = kept
                         node.hooks = node.trace = None
                     else:

@@ -180,5 +180,5 @@ def keep_elements(saved: Tensor | None) -> None:
 
 def _follow(node: Any, box: Any) -> None:
     """Let `node`, which keeps its own result, come after the write of it; not if it has saved other tensors of that memory."""
-    if all(tensor._version_box is not box for tensor in saved_tensors(node.pull)):
+    if all(tensor._version_box is not box for tensor in saved_tensors(node.vjp)):
         node.seq = clock.tick()

@@ -5,7 +5,12 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 
 `common`: what NumPy and CuPy compute alike.
 `cpu`, `gpu`, `meta`, `symbolic`: a table each; all but the first are imported with their first array.
-`families`: the kernels that both sides have, imported on their first call.
+`elementwise`: a row for each elementwise operation, with all that is known of it.
+`families`: the other kernels that both sides have, imported on their first call.
+`merge`: a table from those of the modules; two entries of one name are an error.
+`sizes`: from how many elements our kernels are faster than NumPy.
+`half_precision`: float16 and bfloat16 are computed in float32.
+`explain`, `__main__`: which function computes an operation, and why.
 `device`: devices by name.
 `gpu_probe`: whether there is a GPU, and if not, why.
 `memory`: how much memory large CPU arrays use, and a limit for it.
@@ -13,7 +18,8 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `out`: results in memory that is there already.
 `boxes`: whether parts of an array overlap.
 `storage`: arrays over one piece of memory.
-`sharing`: where older pickles look for the above.
+`pickling`: that memory in pickles, once for all tensors over it.
+`sharing`: where older pickles look for `storage` and `pickling`.
 `shared_memory`: arrays that several processes share.
 `threads`: how many threads operations use.
 

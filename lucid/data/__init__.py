@@ -3,6 +3,7 @@
 `dataset`: datasets.
 `sampler`: the order of samples.
 `collate`: batches from samples.
+`pin_memory`: batches in pinned memory.
 `dataloader`: the DataLoader.
 `fetch`: one batch from a dataset.
 `workers`, `worker`: worker processes, seen from the main process and from inside.

@@ -1,4 +1,10 @@
-"""The GPUs, by the names of torch.cuda: which there are, streams and events, memory, seeds. `lucid.cuda` is the same module."""
+"""The GPUs, by the names of torch.cuda. `lucid.cuda` is the same module.
+
+`_device`: which GPUs there are, and which is the current one.
+`_streams`: streams and events.
+`_memory`: how much memory is in use.
+`_random`: seeds.
+"""
 from __future__ import annotations
 
 from typing import Any

@@ -2,8 +2,7 @@
 
 `modules`: the layers.
 `functional`: the functions of `torch.nn.functional`.
-`parameter`: parameters and buffers.
-`uninitialized`: those whose shape is not known yet.
+`parameter`: parameters and buffers, also those whose shape is not known yet.
 `init`: initial values.
 `utils`: helpers for training.
 """

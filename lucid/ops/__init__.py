@@ -1,5 +1,23 @@
 """Operations by families: the kernel name, the gradient rule and the public function of an op stand in one place, and the
 module registers what becomes a method of Tensor (`_methods`).
+
+`creation`: new tensors.
+`conversion`: copies, and other dtypes and devices.
+`properties`: what a tensor is.
+`elementwise`: element by element.
+`fusion`: a function of elementwise operations as one.
+`manipulation`: shapes, joining and splitting.
+`indexing`: by index or mask.
+`reduction`: sums, extremes and scans.
+`sorting`: sorting, searching and counting.
+`random`: random numbers.
+`linalg`, `fft`: linear algebra; Fourier transforms.
+`nn`: the functions behind layers.
+`in_place`: `exp_` and others as functions.
+`python_functions`: Python functions called for every element.
+`_methods`: how functions become methods of Tensor.
+`_operands`, `_out`: promotion, scalars and broadcasting; the keyword `out`.
+`_independence`, `_second_order`: gradients of zeros; what only gradients of gradients need.
 """
 from . import python_functions  # families without a function in `lucid` itself
 from .random import random_fill

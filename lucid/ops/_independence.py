@@ -33,10 +33,10 @@ def with_zero_gradients(result: Tensor, *arguments: Tensor | Origin) -> Tensor:
     if not origins:
         return result
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor, ...]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor, ...]:
         return (g, *(g.new_zeros(origin.shape, dtype=origin.dtype) for origin in origins))
 
-    return wrap(result._array, Node("independent", (result._node, *(origin.node for origin in origins)), pull))
+    return wrap(result._array, Node("independent", (result._node, *(origin.node for origin in origins)), vjp))
 
 
 def rebase_with_zeros(target: Tensor, argument: Any) -> Tensor:
@@ -45,10 +45,10 @@ def rebase_with_zeros(target: Tensor, argument: Any) -> Tensor:
     if recorded and _dtypes.is_differentiable(target._array.dtype):
         before, other = Origin.of(target), Origin.of(argument)
 
-        def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+        def vjp(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
             return g.new_zeros(before.shape), g.new_zeros(other.shape, dtype=other.dtype)
 
-        rebase(target, Node("overwrite", (before.node, other.node), pull))
+        rebase(target, Node("overwrite", (before.node, other.node), vjp))
     return target
 
 

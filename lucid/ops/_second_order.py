@@ -7,7 +7,7 @@ from ..tensor import Tensor
 
 
 class ForSecondOrder:
-    """A tensor that `pull` needs only where its gradients are recorded themselves."""
+    """A tensor that `vjp` needs only where its gradients are recorded themselves."""
 
     __slots__ = ("saved", "tensor")
 

@@ -37,12 +37,12 @@ INPLACE_METHODS = ("conj_physical",)
 def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
     source = x._array.dtype
 
-    def pull(g: Tensor, y: Any) -> tuple[Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any]:
         if source.kind != "c" and g._array.dtype.kind == "c":
             g = real(g)
         return (g if g._array.dtype == source else _cast(g, dtype=source),)
 
-    return pull
+    return vjp
 
 
 _cast = UnaryOp("cast", _cast_rule, saves=False)

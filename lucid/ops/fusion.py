@@ -12,7 +12,7 @@ from .. import _dtypes, backends
 from ..autograd.engine import grad
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.op import Op, Pull, UnaryOp
+from ..autograd.op import Op, UnaryOp, Vjp
 from ..tensor import Tensor, wrap
 from ._operands import reduce_to, require_one_device
 
@@ -33,8 +33,8 @@ class Formula:
         results = self._trace()
         self.places = tuple(position for position, result in enumerate(results) if result is not None)
         arrays = [result._array for result in results if result is not None]
-        of_numbers = not any(dimensions for _, dimensions in self.kinds)
-        self.program = Program([array.node for array in arrays], by_steps, of_numbers)
+        of_scalars = not any(dimensions for _, dimensions in self.kinds)
+        self.program = Program([array.node for array in arrays], by_steps, of_scalars)
         self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
         kind = UnaryOp if len(self.kinds) == len(self.results) == 1 else Op
@@ -102,12 +102,12 @@ class Formula:
             found = self._saved[needs] = tuple(number + first in read for number in range(len(needs)))
         return found
 
-    def _rule(self, needs: Sequence[bool], *inputs: Tensor | None, program: Program) -> Pull:
+    def _rule(self, needs: Sequence[bool], *inputs: Tensor | None, program: Program) -> Vjp:
         needs = tuple(needs)
         saved = tuple([tensor if read else None for read, tensor in zip(self._reads(needs), inputs, strict=True)])
         shapes = [None if tensor is None else tensor._array.shape for tensor in inputs]
 
-        def pull(g: Any, y: Any) -> Sequence[Tensor | None]:
+        def vjp(g: Any, y: Any) -> Sequence[Tensor | None]:
             if g.__class__ is list:
                 # Results of several shapes one after the other: what comes from a small one must not be broadcast and summed.
                 by_shape: dict[Any, list[tuple[int, Tensor]]] = {}
@@ -128,7 +128,7 @@ class Formula:
                     gradients[position] = own if before is None else before + own
             return gradients
 
-        return pull
+        return vjp
 
 
 def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:

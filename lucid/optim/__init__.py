@@ -8,7 +8,6 @@ operations.
 `swa_utils`: averaged weights.
 `_multi_tensor`: a step of many parameters with one launch.
 `_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.
-`_scheduler`, `_chained`, `_cyclic`, `_factors`, `_one_cycle`, `_plateau`, `_warm_restarts`: schedules of several parts.
 """
 from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta

@@ -1,5 +1,12 @@
 """Saving and loading: tensors, and containers of them, in safetensors or npz files. Nothing in a file is ever executed.
 
+`safetensors`, `npz`: the file formats.
+`reading`: what their readers share.
+`structure`: containers and plain values as JSON.
+`ties`: tensors over the same memory.
+`output_file`: a file that is written as a whole or not at all.
+`locations`: `map_location`.
+
 A file holds arrays by name, and beside them, as JSON, the structure that they belong to: see `structure`. In a flat state
 dict the names are its keys, so every reader of these formats finds the tensors. Files without our structure load as a
 dictionary of tensors.

@@ -175,7 +175,7 @@ def test_shared_gradients_stay_apart() -> None:
 
 
 def test_gradient_that_a_rule_keeps() -> None:
-    """A pull may return a tensor of its closure, which a retained graph needs again."""
+    """A vjp may return a tensor of its closure, which a retained graph needs again."""
     from lucid.autograd.node import Node
     from lucid.tensor import wrap
 

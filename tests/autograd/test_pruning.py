@@ -124,12 +124,12 @@ def test_a_run_inside_a_gradient_is_not_pruned() -> None:
     assert weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
-def test_a_third_parameter_of_a_pull_is_what_the_engine_takes_it_for() -> None:
-    """It passes the needs, by their name, to each pull with a default."""
+def test_a_third_parameter_of_a_vjp_is_what_the_engine_takes_it_for() -> None:
+    """It passes the needs, by their name, to each vjp with a default."""
     found = 0
     for path in (pathlib.Path(lucid.__file__).parent / "ops").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and node.name == "pull" and node.args.defaults:
+            if isinstance(node, ast.FunctionDef) and node.name == "vjp" and node.args.defaults:
                 assert [each.arg for each in node.args.args[2:]] == ["needs"], path
                 found += 1
             elif isinstance(node, ast.Lambda) and len(node.args.args) > 1 and node.args.args[0].arg in ("g", "gg", "gs"):

@@ -67,7 +67,7 @@ def test_results_of_one_shape_share_a_loop() -> None:
     program = Program([Node("exp", FLOAT, (x,)), Node("add", FLOAT, (x, y)), Node("lt", BOOL, (y, x))])
     assert program.result_shapes([(3, 1), (4,)]) == [(3, 1), (3, 4), (3, 4)]
     parts = plan(program, ((3, 1), (4,)), 1)
-    assert [(part.places, part.shape) for part in parts] == [((0,), (3, 1)), ((1, 2), (3, 4))]
+    assert [(part.positions, part.shape) for part in parts] == [((0,), (3, 1)), ((1, 2), (3, 4))]
     assert plan(program, ((3,), (3,)), 1)[0].program is program
     with pytest.raises(ValueError, match="broadcast"):
         plan(program, ((3,), (4,)), 1)

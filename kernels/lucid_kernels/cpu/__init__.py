@@ -2,7 +2,6 @@
 
 From top to bottom; a package imports only from those below it:
 
-`fused_layers`: neighbouring layers as one kernel.
 `convolution`, `normalization`: these stand on products and reductions.
 `attention`, `recurrent`, `reduction`, `linalg`, `pooling`: these stand on products or loops.
 `matmul`: matrix products.

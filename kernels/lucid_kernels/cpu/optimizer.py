@@ -262,8 +262,8 @@ def multi_tensor_sgd(
     `first` says of each whether this is its first step: then its buffer holds zeros.
     """
     together, alone = launches(arrays, len(first))
-    for tensors, numbers in together:
-        _sgd_step(tensors, [first[number] for number in numbers], **options)
+    for tensors, indices in together:
+        _sgd_step(tensors, [first[index] for index in indices], **options)
     for (param, grad, *buffers), number in alone:
         buffer = buffers[0] if buffers else None
         sgd(param, grad, None if first[number] else buffer, **options, out=(param, buffer))
@@ -280,8 +280,8 @@ def multi_tensor_adam(
     next one; `steps` has one entry for each tensor.
     """
     together, alone = launches(arrays, len(steps))
-    for tensors, numbers in together:
-        _adam_step(tensors, [steps[number] for number in numbers], **options)
+    for tensors, indices in together:
+        _adam_step(tensors, [steps[index] for index in indices], **options)
     for (param, grad, mean, square, *largest), number in alone:
         top = largest[0] if largest else None
         adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))

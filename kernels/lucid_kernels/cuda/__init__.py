@@ -1,6 +1,6 @@
 """CUDA kernels and their launchers. Importing a module of this package imports cupy; the package itself does not.
 
-`fused_layers`, `convolution`, `normalization`, `attention`, `recurrent`, `reduction`, `pooling`: the families, as in
+`convolution`, `normalization`, `attention`, `recurrent`, `reduction`, `pooling`: the families, as in
 `lucid_kernels.cpu`.
 `elementwise`, `indexing`, `interpolation`, `losses`, `random`: likewise.
 `optimizer`: SGD's and Adam's steps.

@@ -14,6 +14,7 @@ of host and device arrays is an error.
 
 `installation`: puts the stand-in in the place of CuPy.
 `cupy_stand_in`: the stand-in.
+`cupy_names`: whether it or an installed CuPy answers to CuPy's names.
 `source`: from CUDA text to C++.
 `build`, `cache`: builds kernels with g++, and keeps them.
 `runtime`: the C++ runtime: who accessed a word last and what happened before what.

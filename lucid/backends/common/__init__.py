@@ -1,20 +1,17 @@
 """What NumPy and CuPy compute alike: each module has `table`, which binds its operations to either.
 
-`functions`: operations that both have.
 `elementwise`: elementwise functions.
 `complex`: complex numbers by their parts.
-`convolution`: 3-d convolution as 2-d ones, and windows as columns.
-`elimination`: Gaussian elimination of stacks.
+`creation`: new arrays.
+`manipulation`, `views`, `pad`: other shapes, copied or as views; padding.
+`indexing`, `slices`, `embedding_bag`: elements by index; arrays made of parts of others; sums of table rows.
+`reductions`, `scans`: reductions; running sums, products and extremes.
+`sorting`: order statistics and searches.
+`matmul`, `linear`, `vectors`: products of matrices; `linear` and its gradients; products and distances of vectors.
+`linalg`, `linalg_gradients`, `elimination`: decompositions and systems; their gradients; Gaussian elimination of batches.
 `fft`: Fourier transforms.
-`fractional_pooling`: fractional max pooling.
+`convolution`, `unfold`: 3-d convolution as 2-d ones; windows as columns.
+`windows`: where windows lie.
 `interpolation`: resizing.
-`linalg`, `linalg_gradients`: decompositions and systems, and their gradients.
-`linear`: `linear` and its gradients in one call.
 `nll_loss`: the negative log-likelihood of class indices.
-`pad`: padding.
-`poisson`: quantiles of Poisson distributions.
-`slices`: arrays made of parts of others.
-`sorting`: order statistics, searches and scans.
-`vectors`: products and distances of vectors.
-`views`: views.
 """

@@ -1,16 +1,20 @@
 """The CPU: NumPy for small arrays, our Numba kernels for large ones.
 
 `backend`: the table.
-`elementwise`, `ternary`: elementwise functions of large arrays.
+`elementwise`, `clip`: elementwise functions; `clip`.
 `ufunc_loops`: NumPy's loops on all threads.
 `half_precision`: elementwise functions of float16 and bfloat16.
 `accurate`: float32 functions of NumPy's that are not accurate enough, in float64.
 `interpreter`: formulas of small arrays, without a kernel.
-`reductions`, `narrow_reductions`: reductions; of matrices of a few columns.
-`scans`: running sums, products and extremes.
-`indexing`, `masks`: elements by index; by mask.
+`creation`, `copies`: new arrays, and copies.
+`manipulation`, `joining`, `pad`: other shapes; joined arrays; padding.
+`indexing`: elements by index and by mask.
+`reduction`: reductions and scans.
 `sorting`: sorting.
-`linalg`: linear algebra by LAPACK.
-`copies`: copies and new arrays.
+`matmul`, `vectors`: products of matrices; products and distances of vectors.
+`linalg`, `lapack`: linear algebra, by calls of LAPACK.
+`fft`: Fourier transforms.
+`convolution`, `fractional_pooling`, `interpolation`: windows of volumes, windows that begin anywhere, resizing.
+`poisson`: quantiles of Poisson distributions.
 `bits`: one kernel for all dtypes of a size, where elements are only moved.
 """

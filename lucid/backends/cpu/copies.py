@@ -34,7 +34,7 @@ def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
     if x.size >= _LARGE_CAST and out is None and x.flags.c_contiguous and x.dtype != dtype:
         from lucid_kernels.cpu.elementwise import cast as elementwise_cast
 
-        if elementwise_cast.serves(x.dtype, dtype):
+        if elementwise_cast.suits(x.dtype, dtype):
             return elementwise_cast.convert(x, dtype)
     if x.itemsize == 8 and dtype.itemsize == 2 and x.dtype.kind == "f":
         x = x.astype(np.float32)

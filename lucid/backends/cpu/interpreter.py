@@ -65,9 +65,9 @@ def _function(program: Program, kernels: Mapping[str, Kernel]) -> Kernel:
     names = dict(zip(program.inputs, inputs, strict=True))
     arguments = [names.get(number, f"unread{number}") for number in range(max(program.inputs, default=-1) + 1)]
     lines = [f"def steps({', '.join([*arguments, '*unread'])}):"]
-    if program.of_numbers:  # as vectors: with results that have no dimensions NumPy takes 1.5 times as long
+    if program.of_scalars:  # as vectors: with results that have no dimensions NumPy takes 1.5 times as long
         lines += [f"    {name} = {name}[None]" for name in inputs]
-    lines += [f"    {inputs[place]} = {inputs[place]}.astype(np.float32)" for place in program.halves]
+    lines += [f"    {inputs[place]} = {inputs[place]}.astype(np.float32)" for place in program.half_inputs]
     for place, (value, dtype) in enumerate(zip(program.constants, program.constant_dtypes, strict=True)):
         scope[f"k{place}"] = np.asarray(value, dtype)  # NumPy takes half of the time of a number
     for step in program.steps:
@@ -84,7 +84,7 @@ def _function(program: Program, kernels: Mapping[str, Kernel]) -> Kernel:
     for place, (name, stored, computed) in enumerate(zip(program.outputs, program.dtypes, program.output_dtypes, strict=True)):
         scope[f"dtype{place}"] = stored
         mine = name[0] == "v" and name not in program.outputs[:place]  # neither an argument nor another result
-        if program.of_numbers and program.depends[place]:
+        if program.of_scalars and program.depends[place]:
             array = f"np.asarray({name}[0])"
         else:
             array = f"np.asarray({name})" if mine else f"np.array({name})"

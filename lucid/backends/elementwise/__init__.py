@@ -1,5 +1,13 @@
 """The elementwise operations: a row for each, beside its family, with everything that is known of it.
 
+`row`: what a row holds.
+`arithmetic`: operations of two arguments.
+`unary`: functions of one argument.
+`comparison`: comparisons, predicates, logic and bits.
+`ternary`: operations of several arguments.
+`activations`: activations and their gradients.
+`special`: special functions.
+
 `cpu/elementwise.py` and `gpu/elementwise.py` make the entries of their tables of them; `out.py`, `meta` and `symbolic` read them.
 """
 from __future__ import annotations

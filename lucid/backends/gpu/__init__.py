@@ -1,4 +1,12 @@
 """GPUs: CuPy, and our CUDA kernels.
 
 `backend`: the table.
+`memory`: CuPy's pool with its peaks, pinned host memory, copies for which the host does not wait.
+`elementwise`: a function for each row of `lucid.backends.elementwise`.
+`manipulation`: new arrays, copies, views and joined arrays.
+`indexing`: elements by index and by mask.
+`sorting`: sorting and scans.
+`linalg`, `fft`: linear algebra by cuSOLVER, Fourier transforms by cuFFT.
+`fractional_pooling`: pooling windows that begin anywhere.
+`poisson`: quantiles of Poisson distributions.
 """

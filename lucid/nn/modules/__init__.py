@@ -1,18 +1,14 @@
 """The layers.
 
 `module`: the base class.
-`_registry`: parameters, buffers and submodules by name.
-`_call`, `_global_hooks`, `_backward_hooks`: calls, and hooks around them.
-`_conversion`, `_memoised_conversion`, `_rollback`, `_unregistered_tensors`, `_materialize`: devices and dtypes.
-`_state_dict`, `_loading`: state dicts.
 `_fusion`: neighbours in a Sequential computed together.
 `_sizes`: sizes as one number or several.
 `container`, `buffer_containers`: modules, parameters and buffers in lists and dictionaries.
 `linear`, `conv`, `pooling`, `padding`, `fold`, `flatten`, `upsampling`: layers with weights or windows, and of shapes.
 `batchnorm`, `instancenorm`, `normalization`, `dropout`: normalisation and dropout.
-`activation`, `piecewise_activation`: activations.
-`attention`, `transformer`, `rnn`, `rnn_cells`, `sparse`: layers of sequences, and lookup tables.
-`loss`, `margin_loss`, `distance`: losses and distances.
+`activation`: activations.
+`attention`, `transformer`, `rnn`, `sparse`: layers of sequences, and lookup tables.
+`loss`, `distance`: losses and distances.
 `lazy`, `lazy_layers`: layers that learn the size of their input from the first one.
 """
 from .activation import (

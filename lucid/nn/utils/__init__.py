@@ -9,7 +9,7 @@
 `prune`: pruning.
 `rnn`: sequences of several lengths in one batch.
 `stateless`: calls with other parameters.
-`_borrowed`, `_pure_call`: tensors in place of buffers, and calls that change nothing.
+`_borrowed`, `pure_call`: tensors in place of buffers, and calls that change nothing.
 `_orthogonal`, `_parametrize_checks`: orthogonal weights, and checks of parametrizations.
 """
 from . import parametrizations, parametrize, prune, rnn, stateless

@@ -2,12 +2,15 @@
 
 `arithmetic`: the arithmetic operators, `pow`, `maximum` and `minimum`.
 `binary`: other functions of two tensors.
-`comparison`: comparisons, logic, `where` and `clip`.
+`comparison`: comparisons and logic.
+`bitwise`: and, or, xor, not, and shifts of bits.
+`where`: elements of one tensor or another.
+`clamp`: elements between two bounds.
 `ternary`: functions of three tensors.
 `unary`: functions of one tensor.
 `trigonometry`: circular and hyperbolic functions.
 `special`: error functions, normal distribution, Bessel functions.
 `gamma`: gamma functions.
 `float_parts`: `frexp`.
-`_fused`: compositions of operations as one kernel.
+`fused`: compositions of operations as one kernel.
 """

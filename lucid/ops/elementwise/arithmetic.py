@@ -7,7 +7,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
-from ...autograd.op import Op, Pull, UnaryOp, elementwise
+from ...autograd.op import Op, UnaryOp, Vjp, elementwise
 from ...backends import TABLES
 from ...backends.elementwise import ROWS
 from ...backends.sizes import LARGE
@@ -28,27 +28,27 @@ _modes = grad_mode.get
 _NO_LOGARITHM = (3, -1, -2, 0.5, -0.5)  # exponents whose powers are products, quotients and roots
 
 
-def _add_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _add_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     if a_shape is None or b_shape is None or a_shape == b_shape:
-        return _alike_add
+        return _add_vjp
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(g, b_shape))
 
 
-def _alike_add(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+def _add_vjp(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
     return g, g
 
 
-def _sub_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _sub_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(_neg(g), b_shape) if needs_b else None)
 
 
-def _alike_sub(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+def _sub_vjp(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
     return g, _neg(g)
 
 
-def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+def _mul_vjp(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     a, b = operands
     x = g._array
     if _modes() or x.size < 2:  # without dimensions there would be no array
@@ -58,15 +58,15 @@ def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tens
     return wrap(kernel(x, b._array)), wrap(kernel(x, a._array))
 
 
-def _mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _mul_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     a, b = a if needs[1] else None, b if needs[0] else None
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         return (None if b is None else reduce_to(_mul(g, conjugate(b)), a_shape),
                 None if a is None else reduce_to(_mul(g, conjugate(a)), b_shape))
 
-    return pull
+    return vjp
 
 
 @fused_if_large
@@ -75,11 +75,11 @@ def _div_slopes(g: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return quotient, _neg(_mul(quotient, conjugate(_div(a, b))))
 
 
-def _div_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _div_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape, needs_a = shape_of(a), shape_of(b), needs[0]
     a = a if needs[1] else None
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         if needs_a and a is not None:
             da, db = _div_slopes(g, a, b)
             return reduce_to(da, a_shape), reduce_to(db, b_shape)
@@ -87,7 +87,7 @@ def _div_rule(needs: Any, a: Operand, b: Operand) -> Pull:
         return (reduce_to(quotient, a_shape) if needs_a else None,
                 None if a is None else reduce_to(_neg(_mul(quotient, conjugate(_div(a, b)))), b_shape))
 
-    return pull
+    return vjp
 
 
 @fused_if_large
@@ -95,11 +95,11 @@ def _power_slope(g: Tensor, a: Tensor, exponent: Any) -> Tensor:
     return _mul(g, conjugate(exponent * pow(a, exponent - 1)) if exponent != 0 else 0)
 
 
-def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _pow_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     needs_a, needs_b = needs
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         da = db = None
         if needs_a:
             if not isinstance(b, Tensor):
@@ -118,33 +118,33 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
             db = reduce_to(where(flat, g * 0, _mul(g, conjugate(pow(a, b) * log(where(flat, 1.0, base))))), b_shape)
         return da, db
 
-    return pull
+    return vjp
 
 
-def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     if not needs[1]:
         return lambda g, y: (reduce_to(g, a_shape), None)
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode="floor"), b_shape))
 
 
-def _step_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+def _step_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         flat = g * 0
         return reduce_to(flat, a_shape), reduce_to(flat, b_shape)
 
-    return pull
+    return vjp
 
 
 def _extremum_rule(larger: bool) -> Any:
     """The gradient goes to the larger (smaller) operand, half to each where they are equal."""
-    def rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+    def rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
         a_shape, b_shape = shape_of(a), shape_of(b)
         needs_a, needs_b = needs
 
-        def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
             from .where import where
 
             equal, half = a == b, g / 2
@@ -156,33 +156,33 @@ def _extremum_rule(larger: bool) -> Any:
             return (share((a < b) if larger else (a > b), a_shape) if needs_a else None,
                     share((b < a) if larger else (b > a), b_shape) if needs_b else None)
 
-        return pull
+        return vjp
 
     return rule
 
 
 _neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),), saves=False)
-_add = elementwise("add", _add_rule, promote, alike=_alike_add)
-_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), alike=_alike_sub)
-_mul = elementwise("mul", _mul_rule, promote, alike=_alike_mul, saves=True)
+_add = elementwise("add", _add_rule, promote, same_shape_vjp=_add_vjp)
+_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), same_shape_vjp=_sub_vjp)
+_mul = elementwise("mul", _mul_rule, promote, same_shape_vjp=_mul_vjp, saves_inputs=True)
 _mul.__doc__ = "``input * other``, elementwise with broadcasting and type promotion."
 mul = accepts_out(_mul, castable=True)
-_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves=True)
+_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves_inputs=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
 _DIVIDED = ROWS["remainder"].fused_from  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
 _div_floor, _div_trunc = (fused_if_large(Op(name, _step_rule), _DIVIDED) for name in ("floor_divide", "trunc_divide"))
 _remainder = fused_if_large(elementwise("remainder", _remainder_rule, promote), _DIVIDED)
-_trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_pull(needs, a, b), promote)
+_trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_vjp(needs, a, b), promote)
 _maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
 _minimum = elementwise("minimum", _extremum_rule(larger=False), promote)
 # Without the frame that `operator` takes: a twentieth of the time of small arrays.
-_plus = elementwise("add", _add_rule, promote_if_known, alike=_alike_add)
-_times = elementwise("mul", _mul_rule, promote_if_known, alike=_alike_mul, saves=True)
+_plus = elementwise("add", _add_rule, promote_if_known, same_shape_vjp=_add_vjp)
+_times = elementwise("mul", _mul_rule, promote_if_known, same_shape_vjp=_mul_vjp, saves_inputs=True)
 _add_scaled = Op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _mul(g, alpha) if needs[1] else None))
 
 
-def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
+def _fmod_vjp(needs: Any, a: Operand, b: Operand) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     if not needs[1]:
         return lambda g, y: (reduce_to(g, a_shape), None)

@@ -7,7 +7,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.inplace import write
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
@@ -63,15 +63,15 @@ def _apply_to_tensors(name: str, op: Any, kinds: str, input: Any, other: Any, *,
 # ---- gradients ---------------------------------------------------------------------------------------------------------
 def _slopes(slope_a: Callable[..., Tensor], slope_b: Callable[..., Tensor]) -> Any:
     """A rule from the two partial derivatives, functions of ``(g, a, b, y)`` that include `g`."""
-    def rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+    def rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
         a_shape, b_shape = shape_of(a), shape_of(b)
         needs_a, needs_b = needs
 
-        def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
             return (reduce_to(slope_a(g, a, b, y), a_shape) if needs_a else None,
                     reduce_to(slope_b(g, a, b, y), b_shape) if needs_b else None)
 
-        return pull
+        return vjp
 
     return rule
 
@@ -80,25 +80,25 @@ def _slopes_of_result(slope_a: Callable[..., Tensor], slope_b: Callable[..., Ten
     """The same for partial derivatives that depend on their own argument x and the result: functions of ``(g, x, y)``, or None
     for zeros.
     """
-    def rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+    def rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
         a_shape, b_shape = shape_of(a), shape_of(b)
         needs_a, needs_b = needs
         own_a, own_b = a if needs_a else None, b if needs_b and slope_b is not None else None
 
-        def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
             return (reduce_to(slope_a(g, own_a, y), a_shape) if needs_a else None,
                     reduce_to(flat(g) if slope_b is None else slope_b(g, own_b, y), b_shape) if needs_b else None)
 
-        return pull
+        return vjp
 
     return rule
 
 
-def _heaviside_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
-    def pull(g: Tensor, y: Any) -> Any:
+def _heaviside_rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Any) -> Any:
         raise NotImplementedError("the derivative for 'heaviside' is not implemented.")
 
-    return pull
+    return vjp
 
 
 def _over(numerator: Tensor, denominator: Tensor) -> Tensor:
@@ -113,7 +113,7 @@ _fmin = Op("fmin", _slopes(lambda g, a, b, y: where((a <= b) | (b != b), g, 0.0)
                            lambda g, a, b, y: where((a <= b) | (b != b), 0.0, g)))
 _arctan2 = Op("arctan2", _slopes(lambda g, a, b, y: g * _over(b, a * a + b * b), lambda g, a, b, y: -g * _over(a, a * a + b * b)))
 _SUMMED = 1 << 10  # elements from which on a kernel adds exponentials: NumPy takes 12 ns for each
-_hypot = Op("hypot", _slopes_of_result(lambda g, x, y: g * (x / y), lambda g, x, y: g * (x / y)), keeps=True)
+_hypot = Op("hypot", _slopes_of_result(lambda g, x, y: g * (x / y), lambda g, x, y: g * (x / y)), saved_outputs=True)
 _logaddexp = fused_if_large(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
                                                    lambda g, a, b, y: g / (1 + exp(a - b)).conj())), _SUMMED)
 _logaddexp2 = fused_if_large(Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
@@ -122,7 +122,7 @@ _xlogy = fused_if_large(Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & 
                                             lambda g, a, b, y: g * a / b)))
 _xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),
                                  lambda g, a, b, y: g * a / (b + 1)))
-_copysign = Op("copysign", _slopes_of_result(lambda g, x, y: g * _over(y, x), None), keeps=True)
+_copysign = Op("copysign", _slopes_of_result(lambda g, x, y: g * _over(y, x), None), saved_outputs=True)
 _nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))
 _heaviside = Op("heaviside", _heaviside_rule)
 _gcd, _lcm = Op("gcd"), Op("lcm")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import promote, reduce_to, require_tensor, shape_of
@@ -14,10 +14,10 @@ METHODS = ("clip", "clamp", "clamp_min", "clamp_max")
 INPLACE_METHODS = SINGLE = METHODS
 
 
-def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
+def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Vjp:
     low_shape, high_shape = shape_of(low), shape_of(high)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
         # As in PyTorch: the bounds belong to the interval, and NaN elements pass no gradient.
         if high is None:
             within = x >= low
@@ -34,7 +34,7 @@ def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
         return reduce_to(dx, x_shape), d_low, d_high
 
     x_shape = x._array.shape
-    return pull
+    return vjp
 
 
 _clip = Op("clip", _clip_rule)

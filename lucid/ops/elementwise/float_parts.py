@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -20,16 +20,16 @@ class Frexp(NamedTuple):
     exponent: Tensor
 
 
-def _frexp_rule(needs: Any, x: Tensor) -> Pull:
+def _frexp_rule(needs: Any, x: Tensor) -> Vjp:
     # Two factors, as 2 to the power of the largest exponents is no number of the dtype.
-    def pull(g: Tensor, y: tuple[Tensor, ...]) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: tuple[Tensor, ...]) -> tuple[Tensor]:
         half = y[0].div(2, rounding_mode="floor")
         return (g * (-half).to(g.dtype).exp2() * (half - y[0]).to(g.dtype).exp2(),)
 
-    return pull
+    return vjp
 
 
-_frexp = Op("frexp", _frexp_rule, keeps=(1,), outputs=(0,))
+_frexp = Op("frexp", _frexp_rule, saved_outputs=(1,), outputs=(0,))
 
 
 @accepts_out

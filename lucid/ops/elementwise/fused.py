@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
-from ...autograd.op import Pull
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from ..fusion import fused
 
@@ -63,13 +63,13 @@ def fused_formula(function: Callable[..., Any]) -> Callable[..., Any]:
 Slope = Callable[[Tensor, Tensor], Tensor]
 
 
-def of_input(slope: Slope) -> Callable[..., Pull]:
+def of_input(slope: Slope) -> Callable[..., Vjp]:
     """The rule of an operation on one tensor from its gradient ``slope(g, x)`` of elementwise operations."""
     slope = fused_if_large(slope)
     return lambda needs, x: lambda g, y: (slope(g, x),)
 
 
-def of_result(slope: Slope) -> Callable[..., Pull]:
+def of_result(slope: Slope) -> Callable[..., Vjp]:
     """`of_input` for an operation that keeps its result: ``slope(g, y)``."""
     slope = fused_if_large(slope)
     return lambda needs, x: lambda g, y: (slope(g, y),)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.inplace import write
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import promote, reduce_to
@@ -25,28 +25,28 @@ def _unknown(name: str, argument: str) -> NotImplementedError:
     return NotImplementedError(f"the derivative for '{name}: {argument}' is not implemented.")
 
 
-def _zeta_rule(needs: Any, x: Tensor, q: Tensor) -> Pull:
+def _zeta_rule(needs: Any, x: Tensor, q: Tensor) -> Vjp:
     needs_x = needs[0]
 
-    def pull(g: Tensor, y: Any) -> tuple[None, Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[None, Tensor]:
         if needs_x:
             raise _unknown("zeta", "self")
         return None, reduce_to(g * -x * _zeta(x + 1, q), q._array.shape)
 
-    return pull
+    return vjp
 
 
 def _incomplete_rule(name: str, sign: int) -> Any:
     """The derivative of P (`sign` 1) or Q (-1) by x is the density of the gamma distribution; DLMF 8.8.13."""
-    def rule(needs: Any, a: Tensor, x: Tensor) -> Pull:
+    def rule(needs: Any, a: Tensor, x: Tensor) -> Vjp:
         needs_a = needs[0]
 
-        def pull(g: Tensor, y: Any) -> tuple[None, Tensor]:
+        def vjp(g: Tensor, y: Any) -> tuple[None, Tensor]:
             if needs_a:
                 raise _unknown(name, "input")
             return None, reduce_to(g * exp((a - 1) * log(x) - x - lgamma(a)) * sign, x._array.shape)
 
-        return pull
+        return vjp
 
     return rule
 

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
@@ -36,7 +36,7 @@ def real_floating(name: str, input: Any) -> Tensor:
     return converted
 
 
-def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Pull:
+def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Vjp:
     return lambda g, y: (_logit_slope(g, x, eps),)
 
 
@@ -47,33 +47,33 @@ def _logit_slope(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
     return where((x < low) | (x > 1 - low), outside, slope)
 
 
-def _i1_rule(needs: Any, x: Tensor) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _i1_rule(needs: Any, x: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         small = x.abs() < _TINY
         return (g * where(small, 0.5, i0(x) - y / where(small, 1.0, x)),)
 
-    return pull
+    return vjp
 
 
-def _i1e_rule(needs: Any, x: Tensor) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _i1e_rule(needs: Any, x: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         small = x.abs() < _TINY
         return (g * where(small, 0.5, i0e(x) - y * sgn(x) - y / where(small, 1.0, x)),)
 
-    return pull
+    return vjp
 
 
 _erf = UnaryOp("erf", of_input(lambda g, x: g * exp(-x * x) * _TWO_OVER_SQRT_PI))
 _erfc = UnaryOp("erfc", of_input(lambda g, x: g * exp(-x * x) * -_TWO_OVER_SQRT_PI))
-_erfinv = UnaryOp("erfinv", of_result(lambda g, y: g * exp(y * y) / _TWO_OVER_SQRT_PI), keeps=True)
-_erfcx = UnaryOp("erfcx", lambda needs, x: lambda g, y: (g * (2 * x * y - _TWO_OVER_SQRT_PI),), keeps=True)
+_erfinv = UnaryOp("erfinv", of_result(lambda g, y: g * exp(y * y) / _TWO_OVER_SQRT_PI), saved_outputs=True)
+_erfcx = UnaryOp("erfcx", lambda needs, x: lambda g, y: (g * (2 * x * y - _TWO_OVER_SQRT_PI),), saved_outputs=True)
 _ndtr = UnaryOp("ndtr", of_input(lambda g, x: g * exp(x * x * -0.5) / _SQRT_TWO_PI))
-_ndtri = UnaryOp("ndtri", of_result(lambda g, y: g * exp(y * y * 0.5) * _SQRT_TWO_PI), keeps=True)
+_ndtri = UnaryOp("ndtri", of_result(lambda g, y: g * exp(y * y * 0.5) * _SQRT_TWO_PI), saved_outputs=True)
 _log_ndtr = UnaryOp("log_ndtr", lambda needs, x: lambda g, y: (g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),))
 _i0 = UnaryOp("i0", lambda needs, x: lambda g, y: (g * i1(x),))
-_i0e = UnaryOp("i0e", lambda needs, x: lambda g, y: (g * (i1e(x) - sgn(x) * y),), keeps=True)
-_i1 = UnaryOp("i1", _i1_rule, keeps=True)
-_i1e = UnaryOp("i1e", _i1e_rule, keeps=True)
+_i0e = UnaryOp("i0e", lambda needs, x: lambda g, y: (g * (i1e(x) - sgn(x) * y),), saved_outputs=True)
+_i1 = UnaryOp("i1", _i1_rule, saved_outputs=True)
+_i1e = UnaryOp("i1e", _i1e_rule, saved_outputs=True)
 _entr = UnaryOp("entr", lambda needs, x: lambda g, y: (g * (-log(x) - 1),))
 _logit = Op("logit", _logit_rule)
 
@@ -156,13 +156,13 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return _logit(real_floating("logit", input), eps=_dtypes.number(eps))
 
 
-def _sinc_rule(needs: Any, a: Tensor) -> Pull:
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+def _sinc_rule(needs: Any, a: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         zero = a == 0
         slope = (cos(a * math.pi) - sinc(a)) / where(zero, 1.0, a)
         return (where(zero, 0.0, g * slope.conj()),)
 
-    return pull
+    return vjp
 
 
 _sinc = UnaryOp("sinc", _sinc_rule)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, reduce_to, require_tensor, shape_of
@@ -18,33 +18,33 @@ INPLACE_METHODS = SINGLE = METHODS
 Weight = Any  # a Tensor or a Python number
 
 
-def _lerp_rule(needs: Any, x: Tensor, end: Tensor, weight: Weight) -> Pull:
+def _lerp_rule(needs: Any, x: Tensor, end: Tensor, weight: Weight) -> Vjp:
     x_shape, end_shape, weight_shape = x._array.shape, end._array.shape, shape_of(weight)
     needs_x, needs_end, needs_weight = needs
     kept_x, kept_end = (x, end) if needs_weight else (None, None)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
         return (reduce_to(g * (1 - conjugate(weight)), x_shape) if needs_x else None,
                 reduce_to(g * conjugate(weight), end_shape) if needs_end else None,
                 None if kept_x is None else reduce_to(g * conjugate(kept_end - kept_x), weight_shape))
 
-    return pull
+    return vjp
 
 
-def _addcmul_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) -> Pull:
+def _addcmul_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) -> Vjp:
     kept_a, kept_b = a if needs[2] else None, b if needs[1] else None
     return lambda g, y: (g, None if kept_b is None else g * kept_b * value, None if kept_a is None else g * kept_a * value)
 
 
-def _addcdiv_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) -> Pull:
+def _addcdiv_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) -> Vjp:
     needs_a, needs_b = needs[1:]
     kept_a = a if needs_b else None
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
         quotient = g * value / b
         return g, quotient if needs_a else None, None if kept_a is None else -quotient * (kept_a / b)
 
-    return pull
+    return vjp
 
 
 _lerp = Op("lerp", _lerp_rule)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Pull, UnaryOp
+from ...autograd.op import UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
@@ -15,7 +15,7 @@ METHODS = ("sin", "cos", "tan", "sinh", "cosh", "acos", "arccos", "acosh", "arcc
 INPLACE_METHODS = SINGLE = METHODS
 
 
-def _arccosh_rule(needs: Any, a: Tensor) -> Pull:
+def _arccosh_rule(needs: Any, a: Tensor) -> Vjp:
     if a._array.dtype.kind == "c":  # the product of the roots has the branch cut of the function
         return lambda g, y: (g * ((a - 1).rsqrt() * (a + 1).rsqrt()).conj(),)
     return lambda g, y: (g * (a * a - 1).rsqrt(),)
@@ -23,7 +23,7 @@ def _arccosh_rule(needs: Any, a: Tensor) -> Pull:
 
 _sin = UnaryOp("sin", lambda needs, a: lambda g, y: (g * cos(a).conj(),))
 _cos = UnaryOp("cos", lambda needs, a: lambda g, y: (-g * sin(a).conj(),))
-_tan = UnaryOp("tan", of_result(lambda g, y: g * (y * y + 1).conj()), keeps=True)
+_tan = UnaryOp("tan", of_result(lambda g, y: g * (y * y + 1).conj()), saved_outputs=True)
 _sinh = UnaryOp("sinh", lambda needs, a: lambda g, y: (g * cosh(a).conj(),))
 _cosh = UnaryOp("cosh", lambda needs, a: lambda g, y: (g * sinh(a).conj(),))
 _arccos = UnaryOp("arccos", of_input(lambda g, a: -g * (1 - a * a).rsqrt().conj()))

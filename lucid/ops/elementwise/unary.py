@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating, require_tensor
@@ -21,16 +21,16 @@ SINGLE = tuple(name for name in INPLACE_METHODS if name not in ("sgn", "frac"))
 
 _abs_slope = of_input(lambda g, a: g * sgn(a))
 _abs = UnaryOp("abs", lambda needs, a: _abs_slope(needs, a) if a._array.dtype.kind != "c" else lambda g, y: (_abs_grad(g, a),))
-_exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), keeps=True)
-_exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), keeps=True)
-_expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), keeps=True)
+_exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), saved_outputs=True)
+_exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), saved_outputs=True)
+_expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), saved_outputs=True)
 _log = UnaryOp("log", lambda needs, a: lambda g, y: (g / a.conj(),))
 _log2 = UnaryOp("log2", of_input(lambda g, a: g / (a.conj() * math.log(2))))
 _log10 = UnaryOp("log10", of_input(lambda g, a: g / (a.conj() * math.log(10))))
 _log1p = UnaryOp("log1p", of_input(lambda g, a: g / (a + 1).conj()))
-_sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), keeps=True)
-_rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), keeps=True)
-_reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), keeps=True)
+_sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), saved_outputs=True)
+_rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), saved_outputs=True)
+_reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), saved_outputs=True)
 _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 
@@ -43,16 +43,16 @@ def _across(g: Tensor, a: Tensor, direction: Tensor) -> Tensor:
     return where(zero, 0.0, (g - (g * direction.conj()).real * direction) / where(zero, 1.0, size))
 
 
-def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Pull:
-    def pull(gg: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Vjp:
+    def vjp(gg: Tensor, y: Any) -> tuple[Tensor, Tensor]:
         direction = sgn(a)
         return (gg * direction.conj()).real, g * _across(gg, a, direction)
 
-    return pull
+    return vjp
 
 
 _abs_grad: Op = Op("abs_grad", _abs_grad_rule)  # of complex numbers, as the next
-_sgn = UnaryOp("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), keeps=True)
+_sgn = UnaryOp("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), saved_outputs=True)
 
 
 def flat(g: Tensor) -> Tensor:
@@ -64,26 +64,26 @@ def flat(g: Tensor) -> Tensor:
     return (g == g).to(g.dtype) * 0  # also of a symbol of a formula, which has a single element
 
 
-def _flat_rule(needs: Any, a: Tensor, **attributes: Any) -> Pull:
+def _flat_rule(needs: Any, a: Tensor, **attributes: Any) -> Vjp:
     return lambda g, y: (flat(g),)
 
 
-def _angle_pull(a: Tensor) -> Pull:
+def _angle_vjp(a: Tensor) -> Vjp:
     """Of real numbers the angle is a step; of complex ones it grows at right angles to them, and at 0 it has no direction."""
     if a._array.dtype.kind != "c":
         return lambda g, y: (flat(g),)
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         from .where import where
 
         size = a.abs()
         zero = size == 0
         return (where(zero, 0.0, g * 1j * (a / where(zero, 1.0, size * size))),)
 
-    return pull
+    return vjp
 
 
-def _nan_to_num_rule(needs: Any, a: Tensor, **fill: Any) -> Pull:
+def _nan_to_num_rule(needs: Any, a: Tensor, **fill: Any) -> Vjp:
     if a._array.dtype.kind != "c":
         passes = a.isfinite()
         return lambda g, y: (g * passes,)
@@ -98,7 +98,7 @@ _ceil = UnaryOp("ceil", _flat_rule)
 _trunc = UnaryOp("trunc", _flat_rule)
 _round = UnaryOp("round", _flat_rule)
 _nan_to_num = UnaryOp("nan_to_num", _nan_to_num_rule)
-_angle = UnaryOp("angle", lambda needs, a: _angle_pull(a))
+_angle = UnaryOp("angle", lambda needs, a: _angle_vjp(a))
 _signbit = UnaryOp("signbit")
 _isnan, _isinf, _isfinite = UnaryOp("isnan"), UnaryOp("isinf"), UnaryOp("isfinite")
 

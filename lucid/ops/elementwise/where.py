@@ -5,22 +5,22 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, promote, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 
 
-def _where_rule(needs: Any, condition: Tensor, a: Any, b: Any) -> Pull:
+def _where_rule(needs: Any, condition: Tensor, a: Any, b: Any) -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     _, needs_a, needs_b = needs
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
         return (None, reduce_to(where_op(condition, g, 0), a_shape) if needs_a else None,
                 reduce_to(where_op(condition, 0, g), b_shape) if needs_b else None)
 
-    return pull
+    return vjp
 
 
 where_op = Op("where", _where_rule)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._operands import canonical_dim, canonical_dims, require_tensor
 from .._out import accepts_out
@@ -24,37 +24,37 @@ REVERSED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # t
 
 
 # ---- kernels and rules ---------------------------------------------------------------------------------------------------
-def _c2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, forward: bool) -> Pull:
+def _c2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, forward: bool) -> Vjp:
     real = x._array.dtype.kind != "c"
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         gradient = _c2c(g, axes=axes, norm=REVERSED[norm], forward=not forward)
         return (gradient.real if real else gradient,)
 
-    return pull
+    return vjp
 
 
 # A number of half a spectrum that stands for two has a `weight`: in a gradient it counts once on the way back to real numbers,
 # which counts it twice, and twice on the way there.
-def _r2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, weight: float = 1.0) -> Pull:
+def _r2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, weight: float = 1.0) -> Vjp:
     length = x._array.shape[axes[-1]]
     return lambda g, y: (_c2r(g, axes=axes, length=length, norm=REVERSED[norm], weight=weight / 2),)
 
 
-def _c2r_rule(needs: Any, x: Tensor, *, axes: Axes, length: int, norm: str, weight: float = 1.0) -> Pull:
+def _c2r_rule(needs: Any, x: Tensor, *, axes: Axes, length: int, norm: str, weight: float = 1.0) -> Vjp:
     return lambda g, y: (_r2c(g, axes=axes, norm=REVERSED[norm], weight=2 * weight),)
 
 
-def _windows_rule(needs: Any, x: Tensor, window: Tensor, *, step: int, norm: str) -> Pull:
+def _windows_rule(needs: Any, x: Tensor, window: Tensor, *, step: int, norm: str) -> Vjp:
     length, size = x._array.shape[1], window._array.shape[0]
     kept, factors = x if needs[1] else None, window if needs[0] else None
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
         windows = _c2r(g, axes=(2,), length=size, norm=REVERSED[norm], weight=0.5)
         return (None if factors is None else overlap_add(windows * factors, 1, length, step),
                 None if kept is None else (windows * kept.unfold(1, size, step)).sum((0, 1)))
 
-    return pull
+    return vjp
 
 
 _c2c = UnaryOp("fft_c2c", _c2c_rule)

@@ -3,32 +3,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import reduce_to, shape_of
 from .index import check_index
 
 
-def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
+def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Vjp:
     shape = x._array.shape
     return lambda g, y: (place_op(g, index, shape=shape, axis=axis), None)
 
 
-def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Pull:
+def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Vjp:
     return lambda gg, y: (gather_op(gg, index, axis=axis), None)
 
 
-def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: int, accumulate: bool = False) -> Pull:
+def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: int, accumulate: bool = False) -> Vjp:
     needs_x, _, needs_source = needs
     source_shape = shape_of(source)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, ...]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, ...]:
         to_x = None
         if needs_x:
             to_x = g if accumulate else scatter_op(g, index, 0, axis=axis)
         return to_x, None, reduce_to(gather_op(g, index, axis=axis), source_shape) if needs_source else None
 
-    return pull
+    return vjp
 
 
 # For the modules beside this one too: without a check of the indices.

@@ -6,7 +6,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
@@ -21,17 +21,17 @@ METHODS = ("index_select", "index_add", "index_add_", "index_fill", "index_fill_
            "index_reduce", "index_reduce_")
 
 
-def _index_add_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axis: int) -> Pull:
+def _index_add_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axis: int) -> Vjp:
     needs_source = needs[2]
     return lambda g, y: (g, None, index_select_op(g, index, axis=axis) if needs_source else None)
 
 
-def _index_select_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
+def _index_select_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Vjp:
     shape = x._array.shape
     return lambda g, y: (_place(g, index, shape=shape, axis=axis), None)
 
 
-def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Pull:
+def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Vjp:
     return lambda gg, y: (index_select_op(gg, index, axis=axis), None)
 
 

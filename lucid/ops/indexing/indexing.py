@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
-from ...autograd.accumulation import SlicePull
+from ...autograd.accumulation import SliceVjp
 from ...autograd.errors import type_name
 from ...autograd.inplace import update
-from ...autograd.op import Op, Pull, ViewOp
+from ...autograd.op import Op, ViewOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, shape_of
@@ -39,21 +39,21 @@ from .index import (
 METHODS = ("index_put", "index_put_", "take", "put", "put_")
 
 
-def _slice_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
-    return SlicePull(x, index, _place_slice)
+def _slice_rule(needs: Any, x: Tensor, *, index: Any) -> Vjp:
+    return SliceVjp(x, index, _place_slice)
 
 
-def _pick_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
+def _pick_rule(needs: Any, x: Tensor, *, index: Any) -> Vjp:
     shape, unique = x._array.shape, is_mask(index)
     return lambda g, y: (_place_picked(g, shape=shape, index=index, unique=unique),)
 
 
-def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: bool = False) -> Pull:
+def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: bool = False) -> Vjp:
     needs_x, needs_values = needs
     shape, dtype = shape_of(values), values._array.dtype if isinstance(values, Tensor) else None
     basic = is_basic(index)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         to_x = to_values = None
         if needs_x:
             to_x = g if accumulate else put_op(g, 0, index=index)
@@ -64,7 +64,7 @@ def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: boo
             to_values = reduce_to(picked, shape[max(lead, 0):]).reshape(shape).to(dtype)  # type: ignore[index]
         return to_x, to_values
 
-    return pull
+    return vjp
 
 
 _slice = ViewOp("getitem", _slice_rule)

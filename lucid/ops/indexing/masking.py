@@ -5,7 +5,7 @@ from typing import Any
 
 from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
@@ -18,15 +18,15 @@ from .indexing import getitem
 METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_")
 
 
-def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Pull:
+def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Vjp:
     needs_x, _, needs_value = needs
     value_shape = shape_of(value)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, ...]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, ...]:
         to_value = reduce_to(g * mask.to(g.dtype), value_shape) if needs_value else None
         return _masked_fill(g, mask, 0) if needs_x else None, None, to_value
 
-    return pull
+    return vjp
 
 
 _masked_fill = Op("masked_fill", _masked_fill_rule)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.inplace import update, write
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
@@ -86,7 +86,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return scatter_(self, dim, index, src, reduce="add")
 
 
-def _extremum_pull(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tensor, axis: int) -> tuple[Tensor, None, Tensor]:
+def _extremum_vjp(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tensor, axis: int) -> tuple[Tensor, None, Tensor]:
     """The elements that tie for the extremum share its gradient evenly."""
     peak = y.detach()
     from_x = ((x == peak) | (x.isnan() & peak.isnan())).to(g.dtype)
@@ -96,7 +96,7 @@ def _extremum_pull(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tenso
     return share * from_x, None, gather_op(share, index, axis=axis) * from_source
 
 
-def _product_pull(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tensor, axis: int) -> tuple[Tensor, None, Tensor]:
+def _product_vjp(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tensor, axis: int) -> tuple[Tensor, None, Tensor]:
     """The product of all other factors, also where one of them is 0."""
     zeros = scatter_add((x == 0).to(g.dtype), axis, index, (source == 0).to(g.dtype))  # how many factors are 0
     x_zero, source_zero = x == 0, source == 0
@@ -111,12 +111,12 @@ def _product_pull(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tensor
     return to_x, None, gather_op(g, index, axis=axis) * others(source, source_zero, product, count)
 
 
-def _scatter_reduce_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axis: int, reduce: str) -> Pull:
-    pull = _product_pull if reduce == "prod" else _extremum_pull
-    return lambda g, y: pull(g, y, x, index, source, axis)
+def _scatter_reduce_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axis: int, reduce: str) -> Vjp:
+    vjp = _product_vjp if reduce == "prod" else _extremum_vjp
+    return lambda g, y: vjp(g, y, x, index, source, axis)
 
 
-_scatter_reduce = Op("scatter_reduce", _scatter_reduce_rule, keeps=True)
+_scatter_reduce = Op("scatter_reduce", _scatter_reduce_rule, saved_outputs=True)
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 

@@ -5,8 +5,7 @@
 `addmm`: a tensor plus a product.
 `einsum`: Einstein's summation.
 `bilinear`: bilinear forms.
-`vectors`: lengths and angles of vectors, and one-hot vectors.
-`vector_norms`, `matrix_norms`: norms.
+`norm`, `vector_norms`, `matrix_norms`: norms.
 `distances`: `cdist`, `pdist`, `renorm`.
 `solve`: systems and inverses.
 `triangular`: triangular systems and Cholesky factors.
@@ -17,5 +16,6 @@
 `lstsq_pinv`: least squares, pseudoinverses, ranks.
 `det`: determinants.
 `matrix_exp`: the exponential.
-`_matrices`: checks and reports that they share.
+`adjoint`: the conjugate transpose.
+`matrices`: checks and reports that they share.
 """

@@ -5,7 +5,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._out import accepts_out
@@ -27,11 +27,11 @@ class SlogDet(NamedTuple):
     logabsdet: Tensor
 
 
-def _det_rule(needs: Any, a: Tensor) -> Pull:
+def _det_rule(needs: Any, a: Tensor) -> Vjp:
     """The gradient is the conjugate matrix of cofactors: the determinant times the inverse (Giles, "Collected matrix derivative
     results for forward and reverse mode algorithmic differentiation", 2008), unless a matrix of the stack is nearly singular.
     """
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         if not is_grad_enabled():
             return (_det_grad(a, y, g),)
         if a.is_meta or not _nearly_singular(a):
@@ -39,14 +39,14 @@ def _det_rule(needs: Any, a: Tensor) -> Pull:
             return (solve_columns(adjoint(a), _spread(g * conjugate(y)) * one),)
         return (_spread(g) * _cofactors(a),)
 
-    return pull
+    return vjp
 
 
-def _cofactors_rule(needs: Any, a: Tensor) -> Pull:
+def _cofactors_rule(needs: Any, a: Tensor) -> Vjp:
     """In the bases of the singular vectors, where the matrix is diagonal, the differential of a cofactor on the diagonal is a sum
     of differentials times products of all singular values but two, of any other minus one of them: no division, at any rank.
     """
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         u, s, vh = svd(a)
         one = eye(a._array.shape[-1], device=a.device) > 0
         either = one.unsqueeze(-2) | one.unsqueeze(-3)  # (i, j, k): k is i or j
@@ -56,7 +56,7 @@ def _cofactors_rule(needs: Any, a: Tensor) -> Pull:
         diagonal = others @ inner.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
         return (u @ conjugate(where(one, diagonal, -others * inner.mT)) @ vh,)
 
-    return pull
+    return vjp
 
 
 def _spread(numbers: Tensor) -> Tensor:
@@ -64,9 +64,9 @@ def _spread(numbers: Tensor) -> Tensor:
     return numbers.unsqueeze(-1).unsqueeze(-1)
 
 
-def _slogdet_rule(needs: Any, a: Tensor) -> Pull:
+def _slogdet_rule(needs: Any, a: Tensor) -> Vjp:
     """Of log(det) = logabsdet + i angle, the differential is tr(A^-1 dA) (Giles, 2008, as above); the angle turns the sign."""
-    def pull(g: Any, y: Any) -> tuple[Tensor]:
+    def vjp(g: Any, y: Any) -> tuple[Tensor]:
         to_sign, to_logarithm = all_gradients(g, 2)
         factor = 0.0 if to_logarithm is None else to_logarithm
         if to_sign is not None and a.is_complex():
@@ -78,12 +78,12 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Pull:
         one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
         return (solve_columns(adjoint(a), _spread(factor).to(a.dtype) * one),)
 
-    return pull
+    return vjp
 
 
-_det: Op = Op("det", _det_rule, keeps=True)
+_det: Op = Op("det", _det_rule, saved_outputs=True)
 _cofactors: Op = Op("cofactors", _cofactors_rule)
-_slogdet = Op("slogdet", _slogdet_rule, keeps=(0,))
+_slogdet = Op("slogdet", _slogdet_rule, saved_outputs=(0,))
 _det_grad, _slogdet_grad, _nearly_singular = Op("det_grad"), Op("slogdet_grad"), Op("nearly_singular")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..elementwise.clamp import clip
@@ -20,29 +20,29 @@ _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "dono
 _PRODUCT_FROM = 25  # rows, beyond which a product is necessary
 
 
-def _euclidean_rule(needs: Sequence[bool], x: Tensor, y: Tensor) -> Pull:
-    def pull(g: Tensor, distances: Tensor) -> tuple[Tensor | None, Tensor | None]:
+def _euclidean_rule(needs: Sequence[bool], x: Tensor, y: Tensor) -> Vjp:
+    def vjp(g: Tensor, distances: Tensor) -> tuple[Tensor | None, Tensor | None]:
         # A distance of 0 has the subgradient 0.
         slope = (g / distances).masked_fill(distances == 0, 0)
         return (x * slope.sum(-1, True) - slope @ y if needs[0] else None,
                 y * slope.sum(-2).unsqueeze(-1) - slope.mT @ x if needs[1] else None)
 
-    return pull
+    return vjp
 
 
-_euclidean = Op("euclidean_distances", _euclidean_rule, keeps=True)
+_euclidean = Op("euclidean_distances", _euclidean_rule, saved_outputs=True)
 
 
-def _pair_rule(needs: Sequence[bool], x: Tensor, y: Tensor | None, *, p: int) -> Pull:
+def _pair_rule(needs: Sequence[bool], x: Tensor, y: Tensor | None, *, p: int) -> Vjp:
     needs_x, needs_y = needs[0], y is not None and needs[1]
 
-    def pull(g: Tensor, distances: Tensor) -> tuple[Tensor | None, ...]:
+    def vjp(g: Tensor, distances: Tensor) -> tuple[Tensor | None, ...]:
         if is_grad_enabled():
             return _pair_gradients(g, distances, x, y, p)
         to_x = _pair_grad(g, distances, x, y, p=p) if needs_x else None
         return to_x, _pair_grad(g.mT, distances.mT, y, x, p=p) if needs_y else None
 
-    return pull
+    return vjp
 
 
 def _pair_gradients(g: Tensor, distances: Tensor, x: Tensor, y: Tensor | None, p: int) -> tuple[Tensor | None, ...]:
@@ -59,19 +59,19 @@ def _pair_gradients(g: Tensor, distances: Tensor, x: Tensor, y: Tensor | None, p
 
 
 _pair_grad = Op("pair_distances_grad")
-_pair = Op("pair_distances", _pair_rule, keeps=True)
+_pair = Op("pair_distances", _pair_rule, saved_outputs=True)
 
 
-def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         # 1 for each that is the largest, 0 for the others; NaN where the two have no difference.
         chosen = 1 - (size - spread(y, size.shape, axis, keepdims)).detach().abs().ceil().clamp(max=1)
         return (spread(g, size.shape, axis, keepdims) * chosen,)
 
-    return pull
+    return vjp
 
 
-_largest = UnaryOp("max", _largest_rule, keeps=True)
+_largest = UnaryOp("max", _largest_rule, saved_outputs=True)
 
 
 def _lengths(difference: Tensor, p: float, skip_nan: bool = False) -> Tensor:

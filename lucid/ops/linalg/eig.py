@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import accepts_out
@@ -41,36 +41,36 @@ def _inner(g: Any, values: Tensor, vectors: Tensor, of_unit_norm: bool) -> Tenso
     return inner + turned * (1 - one) / gaps
 
 
-def _eigh_rule(needs: Any, a: Tensor, *, uplo: str) -> Pull:
+def _eigh_rule(needs: Any, a: Tensor, *, uplo: str) -> Vjp:
     """Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008."""
     dtype = a.dtype
 
-    def pull(g: Any, y: Any) -> tuple[Tensor]:
+    def vjp(g: Any, y: Any) -> tuple[Tensor]:
         values, vectors = y
         if not is_grad_enabled():
             return (_eigh_grad(values, vectors, *all_gradients(g, 2)),)
         return (vectors @ _inner(g, values, vectors, False).to(dtype) @ adjoint(vectors),)
 
-    return pull
+    return vjp
 
 
-def _eig_rule(needs: Any, a: Tensor) -> Pull:
+def _eig_rule(needs: Any, a: Tensor) -> Vjp:
     """Boeddeker, Hanebrink, Drude, Heymann and Haeb-Umbach, "On the computation of complex-valued gradients with application to
     statistically optimum beamforming", 2017.
     """
     split = a.is_complex()
 
-    def pull(g: Any, y: Any) -> tuple[Tensor]:
+    def vjp(g: Any, y: Any) -> tuple[Tensor]:
         values, vectors = y
         turned = adjoint(vectors)
         gradient = solve_columns(turned, _inner(g, values, vectors, True) @ turned)
         return (gradient if split else real(gradient),)
 
-    return pull
+    return vjp
 
 
-_eigh = Op("eigh", _eigh_rule, keeps=(0, 1))
-_eig = Op("eig", _eig_rule, keeps=(0, 1))
+_eigh = Op("eigh", _eigh_rule, saved_outputs=(0, 1))
+_eig = Op("eig", _eig_rule, saved_outputs=(0, 1))
 _eigh_grad, _eigvalsh, _eigvals = Op("eigh_grad"), Op("eigvalsh"), Op("eigvals")
 
 

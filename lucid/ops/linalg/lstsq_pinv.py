@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...backends.common.linalg import LinAlgError
 from ...tensor import Tensor
 from .._methods import register
@@ -131,7 +131,8 @@ def _pinv_gradient(g: Tensor, a: Tensor, inverse: Tensor) -> Tensor:
             + (eye(rows, **kind) - a @ inverse) @ (upstream @ inverse @ turned) - turned @ g @ turned)
 
 
-_pinv = Op("pinv", lambda needs, a, atol, rtol, *, hermitian: lambda g, y: (_pinv_gradient(g, a, y), None, None), keeps=True)
+_pinv = Op("pinv", lambda needs, a, atol, rtol, *, hermitian: lambda g, y: (_pinv_gradient(g, a, y), None, None),
+           saved_outputs=True)
 
 
 @accepts_out
@@ -165,18 +166,18 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 # ---- least squares -------------------------------------------------------------------------------------------------------
-def _lstsq_rule(needs: Any, a: Tensor, b: Tensor, *, rcond: float, driver: str) -> Pull:
+def _lstsq_rule(needs: Any, a: Tensor, b: Tensor, *, rcond: float, driver: str) -> Vjp:
     """X is the pseudoinverse of A times B."""
     needs_a, needs_b = needs
     batch = a._array.shape[:-2]
     limit = a.detach().new_full(batch, rcond, dtype=real_dtype(a.dtype))
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         inverse = _pinv(a, limit * 0, limit, hermitian=False)
         return (_pinv_gradient(g @ adjoint(b), a, inverse) if needs_a else None,
                 adjoint(inverse) @ g if needs_b else None)
 
-    return pull
+    return vjp
 
 
 _lstsq = Op("lstsq", _lstsq_rule, outputs=(0,))

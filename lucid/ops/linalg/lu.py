@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -50,7 +50,7 @@ class LUFactorEx(NamedTuple):
     info: Tensor
 
 
-def _lu_factor_rule(needs: Any, a: Tensor, *, pivot: bool) -> Pull:
+def _lu_factor_rule(needs: Any, a: Tensor, *, pivot: bool) -> Vjp:
     """The gradient of the compact L and U of P^T A, whose order of rows is locally constant. For square matrices: Walter and
     Lehmann, "Algorithmic differentiation of linear algebra functions with application in optimum experimental design", 2010.
     The columns of a wide matrix beyond a square one are L^-1 P^T A there, the rows of a tall one P^T A U^-1.
@@ -58,7 +58,7 @@ def _lu_factor_rule(needs: Any, a: Tensor, *, pivot: bool) -> Pull:
     rows, columns = a._array.shape[-2:]
     k = min(rows, columns)
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         compact, pivots = y
         square = compact.narrow(-2, 0, k).narrow(-1, 0, k)
         lower, upper = _unit_lower(square), triu(square)
@@ -80,10 +80,10 @@ def _lu_factor_rule(needs: Any, a: Tensor, *, pivot: bool) -> Pull:
             ordered = cat([ordered, beyond], -1 if columns > rows else -2)
         return (_take_rows(ordered, argsort(_permutation(pivots, rows=rows), -1)),)
 
-    return pull
+    return vjp
 
 
-_lu_factor = Op("lu_factor", _lu_factor_rule, keeps=(0, 1), outputs=(0,))
+_lu_factor = Op("lu_factor", _lu_factor_rule, saved_outputs=(0, 1), outputs=(0,))
 _permutation = Op("lu_permutation")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import operator, reduce_to, reflected, require_tensor
@@ -15,13 +15,13 @@ from ..elementwise.arithmetic import conjugate
 METHODS = ("matmul", "mm", "bmm", "mv", "dot", "outer", "ger", "vdot")
 
 
-def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Pull:
+def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Vjp:
     needs_a, needs_b = needs
     a_shape, b_shape = a._array.shape, b._array.shape
     rows, columns = _as_matrices(a_shape, b_shape)
     a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
 
-    def pull(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
         needs_a, needs_b = needs
         to_a = to_b = None
         if rows is not a_shape or columns is not b_shape:
@@ -44,7 +44,7 @@ def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False,
             to_b = to_b if columns is b_shape else to_b.reshape(b_shape)
         return to_a, to_b
 
-    return pull
+    return vjp
 
 
 def _as_matrices(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -52,17 +52,17 @@ def _as_matrices(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...
     return a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
 
 
-def _dot_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+def _dot_rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
     needs_a, needs_b = needs
     a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
     return lambda g, y: (g * conjugate(b) if needs_a else None, g * conjugate(a) if needs_b else None)
 
 
-def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Pull:
+def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Vjp:
     needs_x, needs_weight, _ = needs
     x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
-    def pull(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
+    def vjp(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
         needs_x, needs_weight, needs_bias = needs
         if not is_grad_enabled():
             gradients: tuple[Any, Any, Any] = _linear_grad(g, x if needs_weight else None, weight if needs_x else None,
@@ -73,7 +73,7 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
                 _matmul(rows, conjugate(_rows(x)), transpose_a=True) if needs_weight else None,
                 rows.sum(0) if needs_bias else None)
 
-    return pull
+    return vjp
 
 
 _matmul = Op("matmul", _matmul_rule)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
 from .._methods import register
@@ -83,20 +83,20 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return mm(rows, columns).reshape(*lengths_a, *lengths_b)
 
 
-def _kron_rule(needs: Sequence[bool], a: Tensor, b: Tensor) -> Pull:
+def _kron_rule(needs: Sequence[bool], a: Tensor, b: Tensor) -> Vjp:
     shapes = a._array.shape, b._array.shape
     rank = max(map(len, shapes))
     n, m = ((1,) * (rank - len(shape)) + shape for shape in shapes)
     sizes = math.prod(n), math.prod(m)
     first, second = (conjugate(t).reshape(-1) if need else None for t, need in zip((a, b), reversed(needs), strict=True))
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
         apart = g.reshape([length for pair in zip(n, m, strict=True) for length in pair])
         outer = apart.permute([*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]).reshape(sizes)
         return (None if second is None else matmul(outer, second).reshape(shapes[0]),
                 None if first is None else matmul(first, outer).reshape(shapes[1]))
 
-    return pull
+    return vjp
 
 
 _kron = Op("kron", _kron_rule)
@@ -108,12 +108,12 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return _kron(*promote("kron", require_tensor("kron", input), require_tensor("kron", other)))
 
 
-def _cross_rule(needs: Sequence[bool], a: Tensor, b: Tensor, *, axis: int) -> Pull:
-    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
+def _cross_rule(needs: Sequence[bool], a: Tensor, b: Tensor, *, axis: int) -> Vjp:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
         return (_cross(conjugate(b), g, axis=axis) if needs[0] else None,
                 _cross(g, conjugate(a), axis=axis) if needs[1] else None)
 
-    return pull
+    return vjp
 
 
 _cross = Op("cross", _cross_rule)

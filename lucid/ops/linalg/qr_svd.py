@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -42,21 +42,21 @@ class SVD(NamedTuple):
 
 
 # ---- QR ----------------------------------------------------------------------------------------------------------------
-def _geqrf_rule(needs: Any, x: Tensor) -> Pull:
-    def pull(g: Any, y: Any) -> Any:
+def _geqrf_rule(needs: Any, x: Tensor) -> Vjp:
+    def vjp(g: Any, y: Any) -> Any:
         raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
 
-    return pull
+    return vjp
 
 
-def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
+def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Vjp:
     """The gradient of Q and R with Q^H Q = 1 and R upper triangular (Walter and Lehmann, "On evaluating higher-order
     derivatives of the QR decomposition of tall matrices", 2010; Liao et al., "Differentiable programming tensor networks",
     2019). Columns of A beyond a square are Q times those of R, and are differentiated as that product.
     """
     rows, columns = a._array.shape[-2:]
 
-    def pull(g: Any, y: Any) -> tuple[Tensor]:
+    def vjp(g: Any, y: Any) -> tuple[Tensor]:
         if mode == "r":
             raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
                                "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
@@ -76,11 +76,11 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
         gradient = adjoint(solve_columns(r, adjoint(to_q + q @ symmetric)))
         return (gradient if to_beyond is None else cat([gradient, q @ to_beyond], -1),)
 
-    return pull
+    return vjp
 
 
 _geqrf = Op("geqrf", _geqrf_rule)
-_qr = Op("qr", _qr_rule, keeps=(0, 1))
+_qr = Op("qr", _qr_rule, saved_outputs=(0, 1))
 _qr_grad = Op("qr_grad")
 
 
@@ -158,14 +158,14 @@ def _check_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
 
 
 # ---- singular values -----------------------------------------------------------------------------------------------------
-def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
+def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Vjp:
     """The gradient of a singular value decomposition (Townsend, "Differentiating the singular value decomposition", 2016; for
     complex matrices Wan and Zhang, "Automatic differentiation for complex valued SVD", 2019).
     """
     rows, columns = a._array.shape[-2:]
     count, dtype, split = min(rows, columns), a.dtype, a.is_complex()
 
-    def pull(g: Any, y: Any) -> tuple[Tensor]:
+    def vjp(g: Any, y: Any) -> tuple[Tensor]:
         u, s, vh = y[0].narrow(-1, 0, count), y[1], y[2].narrow(-2, 0, count)
         to_u, to_s, to_vh = all_gradients(g, 3)
         if to_u is None and to_vh is None:
@@ -193,10 +193,10 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
                 across = u @ ((to_vh - (to_vh @ adjoint(vh)) @ vh) / s.unsqueeze(-1))
         return (u @ inner.to(dtype) @ vh + down + across,)
 
-    return pull
+    return vjp
 
 
-_svd = Op("svd", _svd_rule, keeps=(0, 1, 2))
+_svd = Op("svd", _svd_rule, saved_outputs=(0, 1, 2))
 _svdvals = Op("svdvals")
 
 

@@ -5,7 +5,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, require_tensor
@@ -44,33 +44,33 @@ class Inverse(NamedTuple):
     info: Tensor
 
 
-def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
     """Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008."""
     needs_a, needs_b = needs
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
         if needs_a and not is_grad_enabled():
             to_a, to_b = _solve_grad(a, y[0], g)
             return to_a, to_b if needs_b else None
         to_b = solve_columns(adjoint(a), g)
         return -(to_b @ adjoint(y[0])) if needs_a else None, to_b if needs_b else None
 
-    return pull
+    return vjp
 
 
-def _inv_rule(needs: Any, a: Tensor) -> Pull:
+def _inv_rule(needs: Any, a: Tensor) -> Vjp:
     """Giles, 2008, as above."""
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         if not is_grad_enabled():
             return (_inv_grad(y[0], g),)
         turned = adjoint(y[0])
         return (-(turned @ g @ turned),)
 
-    return pull
+    return vjp
 
 
-_solve_ex = Op("solve_ex", _solve_rule, keeps=(0,), outputs=(0,))
-_inv_ex = Op("inv_ex", _inv_rule, keeps=(0,), outputs=(0,))
+_solve_ex = Op("solve_ex", _solve_rule, saved_outputs=(0,), outputs=(0,))
+_inv_ex = Op("inv_ex", _inv_rule, saved_outputs=(0,), outputs=(0,))
 _solve_grad, _inv_grad = Op("solve_grad"), Op("inv_grad")
 
 

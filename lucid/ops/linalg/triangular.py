@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -40,13 +40,13 @@ class TriangularSolution(NamedTuple):
 
 
 # ---- triangular systems --------------------------------------------------------------------------------------------------
-def _triangular_rule(needs: Any, t: Tensor, b: Tensor, *, upper: bool, unitriangular: bool) -> Pull:
+def _triangular_rule(needs: Any, t: Tensor, b: Tensor, *, upper: bool, unitriangular: bool) -> Vjp:
     """Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008; elements
     beside the triangle, and on a diagonal of ones, have no influence.
     """
     needs_t, needs_b = needs
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Any, Any]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Any, Any]:
         to_b = _solve_triangular(adjoint(t), g, upper=not upper, unitriangular=unitriangular)
         to_t = None
         if needs_t:
@@ -54,10 +54,10 @@ def _triangular_rule(needs: Any, t: Tensor, b: Tensor, *, upper: bool, unitriang
             to_t = triu(product, int(unitriangular)) if upper else tril(product, -int(unitriangular))
         return to_t, to_b if needs_b else None
 
-    return pull
+    return vjp
 
 
-_solve_triangular = Op("solve_triangular", _triangular_rule, keeps=True)
+_solve_triangular = Op("solve_triangular", _triangular_rule, saved_outputs=True)
 
 
 def solve_triangle(t: Tensor, b: Tensor, upper: bool, unitriangular: bool = False) -> Tensor:
@@ -122,9 +122,9 @@ def _system(name: str, b: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # ---- Cholesky ------------------------------------------------------------------------------------------------------------
-def _cholesky_rule(needs: Any, a: Tensor) -> Pull:
+def _cholesky_rule(needs: Any, a: Tensor) -> Vjp:
     """Murray, "Differentiation of the Cholesky decomposition", 2016; the gradient is Hermitian, as the matrices are."""
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         factor = y[0]
         if not is_grad_enabled():
             return (_cholesky_grad(factor, g),)
@@ -135,10 +135,10 @@ def _cholesky_rule(needs: Any, a: Tensor) -> Pull:
         half = solve_triangle(turned, symmetric, upper=True)
         return (adjoint(solve_triangle(turned, adjoint(half), upper=True)),)
 
-    return pull
+    return vjp
 
 
-_cholesky_ex = Op("cholesky_ex", _cholesky_rule, keeps=(0,), outputs=(0,))
+_cholesky_ex = Op("cholesky_ex", _cholesky_rule, saved_outputs=(0,), outputs=(0,))
 _cholesky_grad = Op("cholesky_grad")
 
 

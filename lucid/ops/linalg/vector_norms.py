@@ -7,7 +7,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
@@ -23,25 +23,25 @@ def _along(x: Tensor, length: Tensor, g: Tensor) -> Tensor:
     return x / length * g
 
 
-def _norm2_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _norm2_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     shape = x._array.shape
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         if x._array.size < LARGE and x._array.dtype.char in "fd" and not is_grad_enabled():
             return (_norm2_grad(g, x, y, axis=axis, keepdims=keepdims),)  # a fifth of the time of the operations
         g, y = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims)
         return (_along(x, y.masked_fill(y == 0, 1), g),)  # where y is 0, x is
 
-    return pull
+    return vjp
 
 
-def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: float) -> Pull:
+def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: float) -> Vjp:
     """The slope is the direction of each element times (its size / the norm) to the power of order - 1; where an element or
     the norm is 0, it may be infinite and is defined as 0.
     """
     shape = x._array.shape
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         g, y, size = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims), x.abs()
         zero = y == 0
         if order < 2:  # the direction of zero is zero, whatever it is multiplied by
@@ -50,25 +50,25 @@ def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: floa
             g = g.masked_fill(zero, 0)
         return (x.sgn() * ((size / y.masked_fill(zero, 1)) ** (order - 1) * g),)
 
-    return pull
+    return vjp
 
 
-def _extreme_rule(needs: Any, size: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _extreme_rule(needs: Any, size: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     """Sizes that tie for the largest, or the smallest, share its gradient evenly; none has one where that is NaN."""
     shape = size._array.shape
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         chosen = (size == spread(y.detach(), shape, axis, keepdims)).to(g.dtype)
         ties = chosen.sum(None if axis is None else axis, keepdim=True).clamp(min=1)
         return (spread(g, shape, axis, keepdims) * chosen / ties,)
 
-    return pull
+    return vjp
 
 
-_largest, _smallest = UnaryOp("max", _extreme_rule, keeps=True), UnaryOp("min", _extreme_rule, keeps=True)
+_largest, _smallest = UnaryOp("max", _extreme_rule, saved_outputs=True), UnaryOp("min", _extreme_rule, saved_outputs=True)
 _norm2_grad = Op("norm2_grad")
-_norm2 = UnaryOp("norm2", _norm2_rule, keeps=True)
-_norm = UnaryOp("norm", _norm_rule, keeps=True)
+_norm2 = UnaryOp("norm2", _norm2_rule, saved_outputs=True)
+_norm = UnaryOp("norm", _norm_rule, saved_outputs=True)
 
 
 def norm_of_order(input: Tensor, p: float, dim: Any, keepdim: bool) -> Tensor:

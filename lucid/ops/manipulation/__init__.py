@@ -5,6 +5,7 @@
 `broadcasting`: dimensions of length 1 repeated.
 `splitting`: parts along a dimension.
 `joining`: `cat`, `stack` and variants.
+`_join_split`: joining and splitting without checks, each the gradient of the other.
 `repetition`: elements repeated.
 `reordering`: `flip`, `roll`, `rot90`.
 `diagonals`: triangles and diagonals.

@@ -3,33 +3,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from ..creation.creation import zeros
 
 
-def _concatenate_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+def _concatenate_rule(needs: Any, *tensors: Tensor, axis: int) -> Vjp:
     lengths = [t._array.shape[axis] for t in tensors]
     boundaries = tuple(sum(lengths[:i]) for i in range(1, len(lengths)))
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, ...]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor | None, ...]:
         parts = split_op(g, boundaries=boundaries, axis=axis)
         return tuple(part if need else None for part, need in zip(parts, needs, strict=True))
 
-    return pull
+    return vjp
 
 
-def _stack_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+def _stack_rule(needs: Any, *tensors: Tensor, axis: int) -> Vjp:
     before = (slice(None),) * axis
     return lambda g, y: tuple(g[(*before, i)] if need else None for i, need in enumerate(needs))
 
 
-def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int) -> Pull:
+def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int) -> Vjp:
     shape = x._array.shape
     edges = (0, *boundaries, shape[axis])
     dtype, device = x.dtype, x.device
 
-    def pull(gs: Any, y: Any) -> tuple[Tensor]:
+    def vjp(gs: Any, y: Any) -> tuple[Tensor]:
         if not boundaries:  # of one part, `gs` is the gradient itself
             return (gs,)
         parts = []
@@ -40,13 +40,13 @@ def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int
             parts.append(part)
         return (concatenate_op(*parts, axis=axis),)
 
-    return pull
+    return vjp
 
 
-def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
+def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
     shape, dtype, device = x._array.shape, x.dtype, x.device
 
-    def pull(gs: Any, y: Any) -> tuple[Tensor]:
+    def vjp(gs: Any, y: Any) -> tuple[Tensor]:
         if shape[axis] == 1:  # of one slice, `gs` is the gradient itself
             return (gs.unsqueeze(axis),)
         given = next(g for g in gs if g is not None)
@@ -54,7 +54,7 @@ def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
         parts = [zeros(given.shape, dtype=dtype, device=device) if g is None else g for g in parts]
         return (stack_op(*parts, axis=axis),)
 
-    return pull
+    return vjp
 
 
 concatenate_op = Op("concatenate", _concatenate_rule)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import Pull, ViewOp
+from ...autograd.op import ViewOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import integers, reduce_to, require_tensors
@@ -13,7 +13,7 @@ from .._operands import integers, reduce_to, require_tensors
 METHODS = ("expand", "expand_as", "broadcast_to")
 
 
-def _broadcast_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Pull:
+def _broadcast_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Vjp:
     source = x._array.shape
     return lambda g, y: (reduce_to(g, source),)
 

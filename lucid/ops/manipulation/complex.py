@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull, ViewOp
+from ...autograd.op import Op, ViewOp, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import accepts_out
@@ -19,16 +19,16 @@ _as_real: ViewOp = ViewOp("view_as_real", lambda needs, x: lambda g, y: (_as_com
 _join: Op = Op("join_parts", lambda needs, real, imag: lambda g, y: (g.real, g.imag))
 
 
-def _polar_rule(needs: Any, size: Tensor, angle: Tensor) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+def _polar_rule(needs: Any, size: Tensor, angle: Tensor) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         turned = g * y.conj()  # its imaginary part is that of `g` at right angles to `y`, times the size of `y`
         direction = _polar(ones_like(angle), angle)
         return (g * direction.conj()).real, turned.imag
 
-    return pull
+    return vjp
 
 
-_polar: Op = Op("polar", _polar_rule, keeps=True)
+_polar: Op = Op("polar", _polar_rule, saved_outputs=True)
 
 
 def view_as_complex(input: Tensor) -> Tensor:

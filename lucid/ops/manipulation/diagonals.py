@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes, backends
-from ...autograd.op import Op, Pull, ViewOp
+from ...autograd.op import Op, ViewOp, Vjp
 from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import canonical_dim, require_tensor
@@ -15,12 +15,12 @@ METHODS = ("tril", "triu", "diagonal", "diag", "diag_embed", "diagflat", "diagon
 INPLACE_METHODS = ("tril", "triu")
 
 
-def _diagonal_rule(needs: Any, x: Tensor, *, offset: int, axis1: int, axis2: int) -> Pull:
+def _diagonal_rule(needs: Any, x: Tensor, *, offset: int, axis1: int, axis2: int) -> Vjp:
     shape = x._array.shape
     return lambda g, y: (_diagonal_scatter(g, shape=shape, offset=offset, axis1=axis1, axis2=axis2),)
 
 
-def _diagonal_scatter_rule(needs: Any, x: Tensor, *, shape: Any, offset: int, axis1: int, axis2: int) -> Pull:
+def _diagonal_scatter_rule(needs: Any, x: Tensor, *, shape: Any, offset: int, axis1: int, axis2: int) -> Vjp:
     return lambda g, y: (_diagonal(g, offset=offset, axis1=axis1, axis2=axis2),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
 from .._operands import canonical_dim, common_dtype, require_tensor, require_tensors
@@ -133,7 +133,7 @@ def _some(name: str, tensors: Sequence[Tensor], change: Any) -> Any:
     return change(given)
 
 
-def _assemble_rule(needs: Any, *parts: Tensor, shape: Any, indices: Any, axes: Any) -> Pull:
+def _assemble_rule(needs: Any, *parts: Tensor, shape: Any, indices: Any, axes: Any) -> Vjp:
     return lambda g, y: [g[index] if need else None for need, index in zip(needs, indices, strict=True)]
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 
 __all__ = ()  # a function of nn.functional only
 
 
-def _pad_rule(needs: Any, x: Tensor, fill: Tensor | None, **around: Any) -> Pull:
+def _pad_rule(needs: Any, x: Tensor, fill: Tensor | None, **around: Any) -> Vjp:
     return lambda g, y: (_pad_grad(g, **around), None)
 
 
-def _pad_grad_rule(needs: Any, g: Tensor, **around: Any) -> Pull:
+def _pad_grad_rule(needs: Any, g: Tensor, **around: Any) -> Vjp:
     return lambda h, y: (_pad(h, None, **around),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ...autograd.op import Pull, ViewOp
+from ...autograd.op import ViewOp, Vjp
 from ...backends.memory_format import inverse
 from ...tensor import Tensor
 from .._methods import register
@@ -13,7 +13,7 @@ from .._operands import canonical_dim, canonical_dims, integers
 METHODS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t")
 
 
-def _transpose_rule(needs: Any, x: Tensor, *, axes: tuple[int, ...]) -> Pull:
+def _transpose_rule(needs: Any, x: Tensor, *, axes: tuple[int, ...]) -> Vjp:
     back = _inverse(axes)
     return lambda g, y: (_transpose(g, axes=back),)
 

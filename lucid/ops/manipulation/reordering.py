@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, canonical_dims, integers, require_tensor
@@ -13,7 +13,7 @@ from .shape import ravel, reshape
 METHODS = ("flip", "fliplr", "flipud", "roll", "rot90")
 
 
-def _roll_rule(needs: Any, x: Tensor, *, shift: tuple[int, ...], axis: tuple[int, ...]) -> Pull:
+def _roll_rule(needs: Any, x: Tensor, *, shift: tuple[int, ...], axis: tuple[int, ...]) -> Vjp:
     back = tuple(-s for s in shift)
     return lambda g, y: (_roll(g, shift=back, axis=axis),)
 

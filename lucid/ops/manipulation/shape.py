@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull, ViewOp
+from ...autograd.op import Op, ViewOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, canonical_dims, integers, require_tensor
@@ -16,7 +16,7 @@ from .._operands import canonical_dim, canonical_dims, integers, require_tensor
 METHODS = ("reshape", "view", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "squeeze", "unsqueeze")
 
 
-def _reshape_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Pull:
+def _reshape_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Vjp:
     source = x._array.shape
     return lambda g, y: (_reshape(g, shape=source),)
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import Unwritable, refuse_leaf
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...autograd.overwrite import refuse_inference
 from ...backends import storage
 from ...backends.memory_format import inverse, memory_axes
@@ -39,10 +39,10 @@ def _positions(shape: Steps, strides: Steps, first: int, device: Any) -> Tensor:
     return total.expand(shape).reshape(-1)
 
 
-def _as_strided_rule(needs: Any, x: Tensor, *, shape: Steps, strides: Steps, offset: int) -> Pull:
+def _as_strided_rule(needs: Any, x: Tensor, *, shape: Steps, strides: Steps, offset: int) -> Vjp:
     own_shape, own_strides = x._array.shape, x.stride()
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         if 0 in shape or 0 in own_shape:
             return (g.new_zeros(own_shape),)
         own_low, own_high = reach(own_shape, own_strides)
@@ -56,7 +56,7 @@ def _as_strided_rule(needs: Any, x: Tensor, *, shape: Steps, strides: Steps, off
             memory = memory / shares.clamp(min=1)
         return (memory.index_select(0, mine).reshape(own_shape),)
 
-    return pull
+    return vjp
 
 
 class _StridedOp(Op):
@@ -91,12 +91,12 @@ class _StridedOp(Op):
 _as_strided = _StridedOp("as_strided", _as_strided_rule, view=True)
 
 
-def _windows_rule(needs: Any, x: Tensor, *, dim: int, size: int, step: int) -> Pull:
+def _windows_rule(needs: Any, x: Tensor, *, dim: int, size: int, step: int) -> Vjp:
     length = x._array.shape[dim]
     return lambda g, y: (_windows_grad(g, dim=dim, length=length, step=step),)
 
 
-def _windows_grad_rule(needs: Any, g: Tensor, *, dim: int, length: int, step: int) -> Pull:
+def _windows_grad_rule(needs: Any, g: Tensor, *, dim: int, length: int, step: int) -> Vjp:
     size = g._array.shape[-1]
     return lambda h, y: (_windows(h.contiguous(), dim=dim, size=size, step=step),)
 

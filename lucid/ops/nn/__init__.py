@@ -10,7 +10,8 @@
 `recurrent`: RNN, LSTM and GRU.
 `embedding`, `embedding_bag`: lookup tables.
 `resampling`, `grid_sampling`: interpolation, and at any coordinates.
-`loss`, `likelihood_loss`, `margin_loss`, `ctc_loss`: losses.
-`batch_norm_relu`, `batch_norm_relu_max_pool2d`, `conv2d_relu_max_pool2d`: neighbouring layers as one operation.
+`pixel_shuffle`: channels as pixels, and channels shuffled.
+`losses`: losses.
+`batch_norm_relu`: batch normalisation and ReLU as one operation.
 `_convolution_arguments`: checks of the arguments of convolutions.
 """

@@ -12,7 +12,7 @@ from lucid_kernels import formulas
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.inplace import write
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_curvature, zeros_for
 from .._methods import register
@@ -38,37 +38,37 @@ def require_floating(name: str, input: Tensor) -> Tensor:
 
 
 # ---- relu, sigmoid, tanh: the gradient needs only the result ---------------------------------------------------------
-def _grad_of_step_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
+def _grad_of_step_rule(needs: Any, g: Tensor, y: Tensor) -> Vjp:
     needs_y = needs[1]
     return lambda gg, _: (relu_grad(gg, y), zeros_for(gg) if needs_y else None)
 
 
-def _sigmoid_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
+def _sigmoid_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Vjp:
     needs_y = needs[1]
     return lambda gg, _: (_sigmoid_grad(gg, y), gg * g * (1 - 2 * y) if needs_y else None)
 
 
-def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
+def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Vjp:
     needs_y = needs[1]
     return lambda gg, _: (_tanh_grad(gg, y), gg * g * y * -2 if needs_y else None)
 
 
-_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), keeps=True)
+_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), saved_outputs=True)
 relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
 # Of what nobody else has: the result may be written to then, as that of max pooling.
 relu_that_saves_its_input = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, x),))
-_sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), keeps=True)
+_sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), saved_outputs=True)
 _sigmoid_grad: Op = Op("sigmoid_grad", _sigmoid_grad_rule)
-_tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), keeps=True)
+_tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), saved_outputs=True)
 _tanh_grad: Op = Op("tanh_grad", _tanh_grad_rule)
 
 
 # ---- gelu, silu: the gradient needs the argument ---------------------------------------------------------------------
-def _gelu_rule(needs: Any, x: Tensor, *, approximate: str) -> Pull:
+def _gelu_rule(needs: Any, x: Tensor, *, approximate: str) -> Vjp:
     return lambda g, y: (_gelu_grad(g, x, approximate=approximate),)
 
 
-def _gelu_grad_rule(needs: Any, g: Tensor, x: Tensor, *, approximate: str) -> Pull:
+def _gelu_grad_rule(needs: Any, g: Tensor, x: Tensor, *, approximate: str) -> Vjp:
     needs_x = needs[1]
     return lambda gg, y: (_gelu_grad(gg, x, approximate=approximate),
                           gg * g * _gelu_curvature(x, approximate) if needs_x else None)
@@ -86,16 +86,16 @@ def _gelu_curvature(x: Tensor, approximate: str) -> Tensor:
     return (1 - t * t) * (u1 + 0.5 * x * (u2 - 2 * t * u1 * u1))
 
 
-def _silu_grad_rule(needs: Any, g: Tensor, x: Tensor) -> Pull:
+def _silu_grad_rule(needs: Any, g: Tensor, x: Tensor) -> Vjp:
     needs_x = needs[1]
 
-    def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
+    def vjp(gg: Tensor, y: Any) -> tuple[Any, Any]:
         if not needs_x:
             return _silu_grad(gg, x), None
         s = _sigmoid(x)
         return _silu_grad(gg, x), gg * g * s * (1 - s) * (2 + x * (1 - 2 * s))
 
-    return pull
+    return vjp
 
 
 _gelu = UnaryOp("gelu", _gelu_rule)
@@ -115,11 +115,11 @@ def _hardtanh_slope(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
     return where((x > low) & (x < high), g, 0.0)
 
 
-def _leaky_relu_rule(needs: Any, x: Tensor, *, slope: float) -> Pull:
+def _leaky_relu_rule(needs: Any, x: Tensor, *, slope: float) -> Vjp:
     return lambda g, y: (with_zero_curvature(_leaky_relu_slope(g, x, slope), x),)
 
 
-def _hardtanh_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
+def _hardtanh_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Vjp:
     return lambda g, y: (with_zero_curvature(_hardtanh_slope(g, x, low, high), x), None, None)
 
 
@@ -128,34 +128,35 @@ _hardtanh = Op("clip", _hardtanh_rule)  # whose gradient passes at the bounds
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
-def _softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Pull:
+def _softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Vjp:
     needs_y = needs[1]
 
-    def pull(gg: Tensor, _: Any) -> tuple[Any, Any]:
+    def vjp(gg: Tensor, _: Any) -> tuple[Any, Any]:
         # softmax_grad is y (g - sum(g y)).
         dy = None
         if needs_y:
             dy = gg * (g - (g * y).sum(dim, keepdim=True)) - g * (gg * y).sum(dim, keepdim=True)
         return _softmax_grad(gg, y, dim=dim), dy
 
-    return pull
+    return vjp
 
 
-def _log_softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Pull:
+def _log_softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Vjp:
     needs_y = needs[1]
 
-    def pull(gg: Tensor, _: Any) -> tuple[Any, Any]:
+    def vjp(gg: Tensor, _: Any) -> tuple[Any, Any]:
         # log_softmax_grad is g - exp(y) sum(g).
         weighted = gg * exp(y)
         dy = -weighted * g.sum(dim, keepdim=True) if needs_y else None
         return gg - weighted.sum(dim, keepdim=True), dy
 
-    return pull
+    return vjp
 
 
-_softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), keeps=True)
+_softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), saved_outputs=True)
 _softmax_grad: Op = Op("softmax_grad", _softmax_grad_rule)
-_log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),), keeps=True)
+_log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),),
+                       saved_outputs=True)
 _log_softmax_grad: Op = Op("log_softmax_grad", _log_softmax_grad_rule)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from ..creation.creation import ones
 from ..elementwise.where import where
@@ -27,20 +27,20 @@ _HALVES = ("float16", "bfloat16")
 
 # ---- the fused operation: q (B, H, L, E), k (B, G, S, E), v (B, G, S, V), H a multiple of G ------------------------------
 def _attention_rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, scale: float, is_causal: bool,
-                    with_grad: bool) -> Pull:
+                    with_grad: bool) -> Vjp:
     needs = needs[:3]
 
-    def pull(g: Tensor, kept: Any) -> tuple[Any, ...]:
+    def vjp(g: Tensor, kept: Any) -> tuple[Any, ...]:
         if is_grad_enabled():
             gradients = _composed_gradients(g, q, k, v, mask, scale, is_causal)
         else:
             gradients = _attention_grad(g, q, k, v, mask, *kept, scale=scale, is_causal=is_causal)
         return (*[gradient if needed else None for gradient, needed in zip(gradients, needs, strict=True)], None)
 
-    return pull
+    return vjp
 
 
-_attention = Op("attention", _attention_rule, keeps=(0, 1, 2, 3), outputs=(0,))
+_attention = Op("attention", _attention_rule, saved_outputs=(0, 1, 2, 3), outputs=(0,))
 _attention_grad = Op("attention_grad")
 
 

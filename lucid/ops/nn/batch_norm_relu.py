@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._writers import writes
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, record_update
 from .activation import relu_grad
 from .normalization import all_but_channels, composed, delivered, dtypes_of, per_channel, require_batch, wide
@@ -15,11 +15,11 @@ __all__ = ()  # functions of nn.functional only
 
 
 def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Tensor | None, *, training: bool, momentum: float,
-          eps: float, out: Any) -> Pull:
+          eps: float, out: Any) -> Vjp:
     dtypes = dtypes_of(x, residual, weight, bias)
     added = residual is not None
 
-    def pull(g: Tensor, kept: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, kept: Any) -> Sequence[Any]:
         y, mean, rstd = kept
         if is_grad_enabled():
             masked = relu_grad(g, y)
@@ -31,7 +31,7 @@ def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Ten
             gradients = (dx, masked, d_weight, d_bias)
         return [*delivered(gradients, needs, dtypes), None, None]
 
-    return pull
+    return vjp
 
 
 def composed_of_mode(g: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor, training: bool, eps: float
@@ -46,7 +46,7 @@ def composed_of_mode(g: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, 
     return g * per_channel(scale, x), (g * normalized).sum(dims), g.sum(dims)
 
 
-_batch_norm_relu = Op("batch_norm_relu", _rule, keeps=(0, 1, 2), outputs=(0,), ruled=4)
+_batch_norm_relu = Op("batch_norm_relu", _rule, saved_outputs=(0, 1, 2), outputs=(0,), inputs_seen=4)
 _batch_norm_relu_grad = Op("batch_norm_relu_grad")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from ..manipulation.complex import complex
 from ..manipulation.padding import constant_pad
@@ -38,12 +38,12 @@ class _Ops(NamedTuple):
 
 def _ops(name: str) -> _Ops:
     """The operations `name`, `name`_grad_input, `name`_grad_weight, and `name`_grad_parameters for weight and bias."""
-    def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
+    def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Vjp:
         input_shape, weight_shape = x._array.shape, weight._array.shape
         needs_x, needs_weight, _ = needs
         x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
-        def pull(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
+        def vjp(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
             needs_x, needs_weight, needs_bias = needs
             dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None
             if needs_weight and needs_bias:
@@ -51,32 +51,32 @@ def _ops(name: str) -> _Ops:
             return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
                     g.sum((0, *range(2, len(input_shape)))) if needs_bias else None)
 
-        return pull
+        return vjp
 
-    def grad_input_rule(needs: Any, g: Tensor, weight: Tensor, *, input_shape: Sizes, **geometry: Any) -> Pull:
+    def grad_input_rule(needs: Any, g: Tensor, weight: Tensor, *, input_shape: Sizes, **geometry: Any) -> Vjp:
         weight_shape = weight._array.shape
 
-        def pull(gg: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+        def vjp(gg: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
             needs_g, needs_weight = needs
             return (ops.convolve(gg, weight, None, **geometry) if needs_g else None,
                     ops.grad_weight(g, gg, weight_shape=weight_shape, **geometry) if needs_weight else None)
 
-        return pull
+        return vjp
 
-    def grad_weight_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
+    def grad_weight_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Vjp:
         input_shape = x._array.shape
 
-        def pull(gg: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+        def vjp(gg: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
             needs_g, needs_x = needs
             return (ops.convolve(x, gg, None, **geometry) if needs_g else None,
                     ops.grad_input(g, gg, input_shape=input_shape, **geometry) if needs_x else None)
 
-        return pull
+        return vjp
 
-    def grad_parameters_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
+    def grad_parameters_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Vjp:
         g_shape, input_shape = g._array.shape, x._array.shape
 
-        def pull(gg: Any, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+        def vjp(gg: Any, y: Any, needs: Any = needs) -> tuple[Any, Any]:
             needs_g, needs_x = needs
             weight, bias = (*gg, None)[:2]  # without one for the bias the list ends before
             if weight is None:
@@ -84,7 +84,7 @@ def _ops(name: str) -> _Ops:
             return (ops.convolve(x, weight, bias, **geometry) if needs_g else None,
                     ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None)
 
-        return pull
+        return vjp
 
     ops = _Ops(Op(name, convolve_rule), Op(f"{name}_grad_input", grad_input_rule), Op(f"{name}_grad_weight", grad_weight_rule),
                Op(f"{name}_grad_parameters", grad_parameters_rule))

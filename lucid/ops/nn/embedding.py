@@ -6,7 +6,7 @@ from typing import Any
 from ... import _dtypes, backends
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import no_grad
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..indexing.index import check_bounds
@@ -18,23 +18,23 @@ __all__ = ()  # a function of nn.functional only
 _INDICES = frozenset({_dtypes.int64, _dtypes.int32})
 
 
-def _embedding_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Pull:
+def _embedding_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Vjp:
     rows, width = weight._array.shape
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor, None]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor, None]:
         flat = indices._array.ndim == 1
         return sum_rows(g if flat else g.reshape(indices._array.size, width), indices if flat else indices.reshape(-1), rows=rows,
                         padding_idx=padding_idx), None
 
-    return pull
+    return vjp
 
 
-def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding_idx: int | None) -> Pull:
-    def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
+def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding_idx: int | None) -> Vjp:
+    def vjp(gg: Tensor, y: Any) -> tuple[Any, Any]:
         picked = embedding_op(gg, indices, padding_idx=padding_idx)
         return picked if padding_idx is None else picked * (indices != padding_idx).to(gg.dtype).unsqueeze(1), None
 
-    return pull
+    return vjp
 
 
 # Without a check of the indices, which may have any shape.

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
@@ -23,12 +23,12 @@ _WEIGHTS = (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16)
 
 
 def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tensor, factors: Tensor | None, scale: Tensor | None
-          ) -> Pull:
+          ) -> Vjp:
     needs_weight, _, _, needs_factors, _ = needs
     rows = weight._array.shape[0]
     table = weight if needs_factors else None
 
-    def pull(g: Tensor, y: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, y: Any) -> Sequence[Any]:
         bags = _bag_numbers(offsets, count=indices._array.shape[0])
         slopes, to_weight, to_factors = embedding_op(g, bags, padding_idx=None), None, None
         if table is not None:
@@ -39,7 +39,7 @@ def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tenso
             to_weight = sum_rows(slopes if scale is None else slopes * scale, indices, rows=rows, padding_idx=None)
         return to_weight, None, None, to_factors, None
 
-    return pull
+    return vjp
 
 
 # The sums of bags: of weight (V, D), indices (n,), the edges of the bags (B + 1,), factors (n,) or None, and what the gradient of

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 
@@ -13,12 +13,12 @@ __all__ = ()  # functions of nn.functional only
 Pair = tuple[int, int]
 
 
-def _unfold_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
+def _unfold_rule(needs: Any, x: Tensor, **windows: Any) -> Vjp:
     size = x._array.shape[2:]
     return lambda g, y: (_fold(g, output_size=size, **windows),)
 
 
-def _fold_rule(needs: Any, x: Tensor, *, output_size: Pair, **windows: Any) -> Pull:
+def _fold_rule(needs: Any, x: Tensor, *, output_size: Pair, **windows: Any) -> Vjp:
     return lambda g, y: (_unfold(g, **windows),)
 
 

@@ -96,7 +96,7 @@ def _check_samples(samples: Tensor, input: Tensor, batch: int, channels: int, co
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {count}; got {found[2]}.")
 
 
-_indices_of_maxima = Op("places_of_maxima")
+_fractional_max_indices = Op("fractional_max_indices")
 
 
 def _maxima(x: Tensor, kernel: tuple[int, ...], size: tuple[int, ...], samples: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,7 +108,7 @@ def _maxima(x: Tensor, kernel: tuple[int, ...], size: tuple[int, ...], samples: 
     columns = reversed(range(2)) if len(size) == 2 else range(3)
     starts = [_starts(samples[:, column], n - k, wanted)
               for column, n, k, wanted in zip(columns, x._array.shape[1:], kernel, size, strict=True)]
-    indices = _indices_of_maxima(x.detach(), *starts, kernel=kernel)
+    indices = _fractional_max_indices(x.detach(), *starts, kernel=kernel)
     return gather_op(x.reshape(x._array.shape[0], math.prod(x._array.shape[1:])), indices, axis=1), indices
 
 

@@ -11,7 +11,7 @@ from ... import _dtypes
 from ...autograd.engine import grad
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import linspace, ones, zeros, zeros_like
@@ -29,10 +29,10 @@ _CHANGED = ("{}: the default is align_corners=False since PyTorch 1.3.0; pass al
 
 
 # ---- the fused operation -----------------------------------------------------------------------------------------------
-def _rule(needs: Sequence[bool], x: Tensor, grid: Tensor, *, mode: str, padding_mode: str, align_corners: bool) -> Pull:
+def _rule(needs: Sequence[bool], x: Tensor, grid: Tensor, *, mode: str, padding_mode: str, align_corners: bool) -> Vjp:
     needs = tuple(needs)
 
-    def pull(g: Tensor, y: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, y: Any) -> Sequence[Any]:
         if not is_grad_enabled():
             return _grid_sample_grad(g, x, grid, mode=mode, padding_mode=padding_mode, align_corners=align_corners,
                                      with_input=needs[0], with_grid=needs[1])
@@ -43,7 +43,7 @@ def _rule(needs: Sequence[bool], x: Tensor, grid: Tensor, *, mode: str, padding_
         found = iter(grad(result, wanted, g, create_graph=True, allow_unused=True))
         return [next(found) if need else None for need in needs]
 
-    return pull
+    return vjp
 
 
 _grid_sample = Op("grid_sample", _rule)

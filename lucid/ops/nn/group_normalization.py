@@ -7,7 +7,7 @@ from typing import Any
 
 from ...autograd.engine import grad
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._second_order import ForSecondOrder
 from .activation import require_floating
@@ -16,11 +16,11 @@ from .normalization import batch_norm, delivered, dtypes_of, layer_norm, per_cha
 __all__ = ()  # functions of nn.functional only
 
 
-def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor | None, *, groups: int, eps: float) -> Pull:
+def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor | None, *, groups: int, eps: float) -> Vjp:
     dtypes, needs = dtypes_of(x, weight, bias), tuple(needs)
     shift = None if bias is None else ForSecondOrder(bias)
 
-    def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, statistics: Any) -> Sequence[Any]:
         if not is_grad_enabled():
             return delivered(_group_norm_grad(g, x, weight, *statistics, groups=groups), needs, dtypes)
         # A tensor that is given twice has two gradients: each argument is a tensor of its own.
@@ -30,10 +30,10 @@ def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor 
         found = iter(grad(_composed(own[0], own[1], own[2], groups, eps), wanted, g, create_graph=True))
         return [next(found) if need else None for need in needs]
 
-    return pull
+    return vjp
 
 
-_group_norm = Op("group_norm", _rule, keeps=(1, 2), outputs=(0,))
+_group_norm = Op("group_norm", _rule, saved_outputs=(1, 2), outputs=(0,))
 _group_norm_grad = Op("group_norm_grad")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..._writers import writes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, record_update
 from .._operands import require_tensor
 from .activation import require_floating
@@ -22,10 +22,10 @@ _HALVES = ("float16", "bfloat16")
 
 
 # ---- batch norm --------------------------------------------------------------------------------------------------------
-def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, momentum: float, eps: float, out: Any) -> Pull:
+def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, momentum: float, eps: float, out: Any) -> Vjp:
     dtypes = dtypes_of(x, weight, bias)
 
-    def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, statistics: Any) -> Sequence[Any]:
         if is_grad_enabled():
             dims = all_but_channels(x)
             gradients = composed(g, x, per_channel(weight, x), dims, dims, eps)
@@ -34,14 +34,14 @@ def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
             gradients = _batch_norm_grad(g, x, weight, mean, rstd)
         return [*delivered(gradients, needs, dtypes), None, None]
 
-    return pull
+    return vjp
 
 
 def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, running_mean: Tensor,
-                          running_var: Tensor, *, eps: float) -> Pull:
+                          running_var: Tensor, *, eps: float) -> Vjp:
     dtypes = dtypes_of(x, weight, bias)
 
-    def pull(g: Tensor, y: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, y: Any) -> Sequence[Any]:
         if is_grad_enabled():
             dims = all_but_channels(x)
             g32, x32 = wide(g), wide(x)
@@ -53,20 +53,20 @@ def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: An
             gradients = _batch_norm_eval_grad(g, x, weight, running_mean, running_var, eps=eps)
         return [*delivered(gradients, needs, dtypes), None, None]
 
-    return pull
+    return vjp
 
 
-_batch_norm = Op("batch_norm", _batch_norm_rule, keeps=(1, 2), outputs=(0,), ruled=3)
+_batch_norm = Op("batch_norm", _batch_norm_rule, saved_outputs=(1, 2), outputs=(0,), inputs_seen=3)
 _batch_norm_grad = Op("batch_norm_grad")
 _batch_norm_eval = Op("batch_norm_eval", _batch_norm_eval_rule)
 _batch_norm_eval_grad = Op("batch_norm_eval_grad")
 
 
 # ---- layer norm --------------------------------------------------------------------------------------------------------
-def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, normalized_ndim: int, eps: float) -> Pull:
+def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, normalized_ndim: int, eps: float) -> Vjp:
     dtypes = dtypes_of(x, weight, bias)
 
-    def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, statistics: Any) -> Sequence[Any]:
         if is_grad_enabled():
             outer, inner = outer_and_inner(x, normalized_ndim)
             gradients = composed(g, x, weight, inner, outer, eps)
@@ -75,10 +75,10 @@ def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
             gradients = _layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=normalized_ndim)
         return delivered(gradients, needs, dtypes)
 
-    return pull
+    return vjp
 
 
-_layer_norm = Op("layer_norm", _layer_norm_rule, keeps=(1, 2), outputs=(0,))
+_layer_norm = Op("layer_norm", _layer_norm_rule, saved_outputs=(1, 2), outputs=(0,))
 _layer_norm_grad = Op("layer_norm_grad")
 
 

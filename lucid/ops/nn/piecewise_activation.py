@@ -6,7 +6,7 @@ from typing import Any
 
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, wrap
 from .._independence import with_zero_curvature
 from .._methods import register
@@ -28,7 +28,7 @@ def _of_lines(name: str, formula: Callable[..., Tensor], slope: Callable[..., Te
     """The function ``formula(x, *arguments)`` with the gradient ``slope(g, x, *arguments)``, whose own one is zeros."""
     slope = fused_if_large(slope)
 
-    def rule(needs: Any, x: Tensor, *, arguments: tuple[Any, ...]) -> Pull:
+    def rule(needs: Any, x: Tensor, *, arguments: tuple[Any, ...]) -> Vjp:
         return lambda g, y: (with_zero_curvature(slope(g, x, *arguments), x),)
 
     op = Op(name, rule)

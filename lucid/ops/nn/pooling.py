@@ -9,7 +9,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import Origin, with_zero_gradients
 from .._operands import require_tensor
@@ -17,7 +17,7 @@ from .._operands import require_tensor
 __all__ = ("max_pool2d",)
 
 
-def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
+def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Vjp:
     input_shape = x._array.shape
     if _misses(input_shape, **windows):
         area = input_shape[2] * input_shape[3]
@@ -26,50 +26,50 @@ def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
     return lambda g, kept: (max_pool2d_grad(g, kept[0], input_shape=input_shape),)
 
 
-def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
     input_shape, origin = x._array.shape, Origin.of(x)
 
-    def pull(g: Tensor, kept: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, kept: Any) -> tuple[Tensor]:
         (indices,) = kept
         if is_grad_enabled():
             full = max_pool2d_grad(g.masked_fill(indices < 0, 0), indices.clamp(min=0), input_shape=input_shape)
             return (with_zero_gradients(full, origin),)
         return (max_pool2d_grad(g, indices, input_shape=input_shape, relu=True),)
 
-    return pull
+    return vjp
 
 
-def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
+def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Vjp:
     return lambda gg, y: (max_pool2d_gather(gg, indices), None)
 
 
-def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
+def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Vjp:
     input_shape = x._array.shape
     return lambda g, y: (max_pool2d_grad(g, indices, input_shape=input_shape), None)
 
 
-_max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
-_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(1,), outputs=(0,))
-_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
+_max_pool2d = Op("max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
 max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
 max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 
 
-def _avg_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+def _avg_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
     input_shape = x._array.shape
     return lambda g, y: (_avg_pool2d_grad(g, input_shape=input_shape, **window),)
 
 
-def _avg_pool2d_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...], **window: Any) -> Pull:
+def _avg_pool2d_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...], **window: Any) -> Vjp:
     return lambda gg, y: (_avg_pool2d(gg, **window),)
 
 
-def _adaptive_rule(needs: Any, x: Tensor, *, output_size: tuple[int, int]) -> Pull:
+def _adaptive_rule(needs: Any, x: Tensor, *, output_size: tuple[int, int]) -> Vjp:
     input_shape = x._array.shape
     return lambda g, y: (_adaptive_avg_pool2d_grad(g, input_shape=input_shape),)
 
 
-def _adaptive_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
+def _adaptive_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...]) -> Vjp:
     output_size = g._array.shape[2:]
     return lambda gg, y: (_adaptive_avg_pool2d(gg, output_size=output_size),)
 

@@ -12,7 +12,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.engine import grad
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from ..linalg.matmul import linear
 from ..manipulation.joining import cat
@@ -76,10 +76,10 @@ STEPS: dict[str, Step] = {"RNN_TANH": rnn_tanh_step, "RNN_RELU": rnn_relu_step, 
 
 
 def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, cell: Tensor | None, *,
-          mode: str, batch_sizes: tuple[int, ...], reverse: bool) -> Pull:
+          mode: str, batch_sizes: tuple[int, ...], reverse: bool) -> Vjp:
     inputs = gates, weight, bias, hidden, cell
 
-    def pull(g: Sequence[Tensor | None], y: Any, needs: Sequence[bool] = needs) -> Sequence[Tensor | None]:
+    def vjp(g: Sequence[Tensor | None], y: Any, needs: Sequence[bool] = needs) -> Sequence[Tensor | None]:
         if is_grad_enabled():
             return _composed_gradients(g, needs, inputs, mode, batch_sizes, reverse)
         kept, before, cells = y
@@ -90,7 +90,7 @@ def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | N
         found = (d_gates, d_product.T @ before if needs[1] else None, d_product.sum(0) if needs[2] else None, d_hidden, d_cell)
         return [_as(gradient, tensor) if want else None for gradient, want, tensor in zip(found, needs, inputs, strict=True)]
 
-    return pull
+    return vjp
 
 
 def _as(gradient: Any, tensor: Any) -> Tensor:
@@ -100,7 +100,7 @@ def _as(gradient: Any, tensor: Any) -> Tensor:
     return converted if converted._array.shape == shape else converted.reshape(shape)
 
 
-_recurrence = Op("recurrence", _rule, keeps=(3, 4, 5), outputs=(0, 1, 2))
+_recurrence = Op("recurrence", _rule, saved_outputs=(3, 4, 5), outputs=(0, 1, 2))
 _recurrence_grad = Op("recurrence_grad")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
@@ -120,12 +120,12 @@ def _nearest(x: Tensor, dim: int, wanted: int, step: float, offset: float) -> Te
     return x.index_select(dim, nearest.to(x.device))
 
 
-def _resample_rule(needs: Any, x: Tensor, *, lengths: Any, **geometry: Any) -> Pull:
+def _resample_rule(needs: Any, x: Tensor, *, lengths: Any, **geometry: Any) -> Vjp:
     shape = x._array.shape[2:]
     return lambda g, y: (_resample_grad(g, lengths=shape, **geometry),)
 
 
-def _resample_grad_rule(needs: Any, g: Tensor, *, lengths: Any, **geometry: Any) -> Pull:
+def _resample_grad_rule(needs: Any, g: Tensor, *, lengths: Any, **geometry: Any) -> Vjp:
     shape = g._array.shape[2:]
     return lambda h, y: (_resample(h, lengths=shape, **geometry),)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .activation import require_floating
@@ -15,10 +15,10 @@ from .normalization import delivered, dtypes_of, outer_and_inner, require_normal
 __all__ = ()  # functions of nn.functional only
 
 
-def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int, eps: float) -> Pull:
+def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int, eps: float) -> Vjp:
     dtypes = dtypes_of(x, weight)
 
-    def pull(g: Tensor, rstd: Any) -> Sequence[Any]:
+    def vjp(g: Tensor, rstd: Any) -> Sequence[Any]:
         if is_grad_enabled():
             outer, inner = outer_and_inner(x, normalized_ndim)
             gradients: Sequence[Tensor] = _composed(g, x, weight, inner, outer, eps)
@@ -26,10 +26,10 @@ def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int,
             gradients = _rms_norm_grad(g, x, weight, rstd[0], normalized_ndim=normalized_ndim)
         return delivered(gradients, needs, dtypes)
 
-    return pull
+    return vjp
 
 
-_rms_norm = Op("rms_norm", _rule, keeps=(1,), outputs=(0,))
+_rms_norm = Op("rms_norm", _rule, saved_outputs=(1,), outputs=(0,))
 _rms_norm_grad = Op("rms_norm_grad")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .pooling import max_pool2d_gather
@@ -16,7 +16,7 @@ __all__ = ()  # functions of nn.functional only
 Sizes = tuple[int, ...]
 
 
-def _max_unpool2d_rule(needs: Any, x: Tensor, indices: Tensor, *, output_size: tuple[int, int]) -> Pull:
+def _max_unpool2d_rule(needs: Any, x: Tensor, indices: Tensor, *, output_size: tuple[int, int]) -> Vjp:
     return lambda g, y: (max_pool2d_gather(g, indices), None)
 
 

@@ -5,5 +5,5 @@
 `sampling`: distributions with tensors for parameters.
 `dropout`: dropout.
 `_binomial`: binomial numbers.
-`_random_numbers`: counters and checks that they share.
+`random_numbers`: counters and checks that they share.
 """

@@ -3,7 +3,8 @@
 `reduction`: sums, means, products, `any`, `all`.
 `max_min`: extremes and their positions.
 `var_std`: variances, covariances, correlations.
-`cumulative`: running sums, products and extremes, `diff`, `trapezoid`.
+`cumulative`: running sums, products and extremes, `diff`.
+`trapezoid`: integrals.
 `finite_differences`: `gradient`.
-`_reduction`, `_selection`: what reductions share, and what `max`, `sort` and `topk` share.
+`axes`, `selection`: what reductions share, and what `max`, `sort` and `topk` share.
 """

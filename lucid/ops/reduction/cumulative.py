@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
@@ -20,13 +20,13 @@ METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
 INPLACE_METHODS = ("cumsum", "cumprod", "cumsum")
 
 
-def _cumsum_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
+def _cumsum_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Vjp:
     own = x._array.dtype
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         return (_cumsum(g.flip((axis,)), axis=axis, dtype=None).flip((axis,)).to(own),)
 
-    return pull
+    return vjp
 
 
 def _rest_sum(t: Tensor, axis: int) -> Tensor:
@@ -34,10 +34,10 @@ def _rest_sum(t: Tensor, axis: int) -> Tensor:
     return cumsum(t.flip(axis), axis).flip(axis)
 
 
-def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
+def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Vjp:
     own = x._array.dtype
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         factors, zero = x.to(y.dtype), x == 0
         if x.is_meta or not bool(zero.any()):
             return ((_rest_sum(g * y.conj(), axis) / factors.conj()).to(own),)
@@ -56,16 +56,16 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
         terms = cumprod(without, -1).conj() * g.movedim(axis, -1).unsqueeze(-2)
         return (terms.triu().sum(-1).movedim(-1, axis).to(own),)
 
-    return pull
+    return vjp
 
 
-def _running_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
+def _running_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
     shape = x._array.shape
     return lambda g, y: (place_op(g, y[0], shape=shape, axis=axis),)
 
 
-def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         if x.is_complex():
             return ((_rest_sum(g * (-y).exp().conj(), axis) * x.exp().conj()),)
         # In logarithms, the positive and the negative part of the gradient each by itself: exp(x) alone may overflow.
@@ -75,14 +75,14 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
 
         return (share(g) - share(-g),)
 
-    return pull
+    return vjp
 
 
 _cumsum = UnaryOp("cumsum", _cumsum_rule)
-_cumprod = UnaryOp("cumprod", _cumprod_rule, keeps=True)
-_cummax = Op("cummax", _running_rule, keeps=(1,), outputs=(0,))
-_cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
-_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, keeps=True)
+_cumprod = UnaryOp("cumprod", _cumprod_rule, saved_outputs=True)
+_cummax = Op("cummax", _running_rule, saved_outputs=(1,), outputs=(0,))
+_cummin = Op("cummin", _running_rule, saved_outputs=(1,), outputs=(0,))
+_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, saved_outputs=True)
 
 
 def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim
@@ -23,37 +23,37 @@ class MinMax(NamedTuple):
     max: Tensor
 
 
-def _amax_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _amax_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     """Elements that tie for the extremum share its gradient evenly."""
     shape = x._array.shape
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         chosen = (x == spread(y.detach(), shape, axis, keepdims)).to(g.dtype)
         ties = chosen.sum(None if axis is None else axis, keepdim=True)
         return (spread(g, shape, axis, keepdims) * chosen / ties,)
 
-    return pull
+    return vjp
 
 
-def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     """As `_amax_rule`; if the extremum is NaN, the NaN elements share."""
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         from ..elementwise.where import where
 
         peak = y.detach()
         chosen = (x == peak) | (x.isnan() & peak.isnan())
         return (where(chosen, g / chosen.sum().to(g.dtype), 0.0),)
 
-    return pull
+    return vjp
 
 
-_amax = UnaryOp("max", _amax_rule, keeps=True)
-_amin = UnaryOp("min", _amax_rule, keeps=True)
-_max_all = UnaryOp("max", _max_rule, keeps=True)
-_min_all = UnaryOp("min", _max_rule, keeps=True)
-_max_with_indices = Op("max_with_indices", selected_rule, keeps=(1,), outputs=(0,))
-_min_with_indices = Op("min_with_indices", selected_rule, keeps=(1,), outputs=(0,))
+_amax = UnaryOp("max", _amax_rule, saved_outputs=True)
+_amin = UnaryOp("min", _amax_rule, saved_outputs=True)
+_max_all = UnaryOp("max", _max_rule, saved_outputs=True)
+_min_all = UnaryOp("min", _max_rule, saved_outputs=True)
+_max_with_indices = Op("max_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
+_min_with_indices = Op("min_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
 _argmax, _argmin = UnaryOp("argmax"), UnaryOp("argmin")
 
 

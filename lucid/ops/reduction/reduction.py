@@ -7,7 +7,7 @@ import numpy as np
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, require_tensor
@@ -17,31 +17,31 @@ from .axes import Axes, count_along, kernel_axes, one_axis, spread, spread_over,
 METHODS = ("sum", "mean", "prod", "any", "all", "logsumexp", "count_nonzero", "nansum", "nanmean")
 
 
-def _sum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Pull:
+def _sum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Vjp:
     shape, own = x._array.shape, x._array.dtype
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         g = spread_over(g, shape, axis, keepdims)
         return (g if g._array.dtype == own else g.to(own),)
 
-    return pull
+    return vjp
 
 
-def _mean_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _mean_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     shape = x._array.shape
     return lambda g, y: (spread_over(g, shape, axis, keepdims, count_along(shape, axis)),)
 
 
-def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Pull:
+def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Vjp:
     shape, own = x._array.shape, x._array.dtype
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         g, y = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims)
         wide = x.to(y.dtype)
         others = _products_of_others(wide, axis) if (wide == 0).any() else y / wide
         return ((g * others.conj()).to(own),)
 
-    return pull
+    return vjp
 
 
 def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
@@ -66,31 +66,31 @@ def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
     return before(x) * before(x.flip((dim,))).flip((dim,))
 
 
-def _logsumexp_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _logsumexp_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     shape = x._array.shape
 
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         return (spread(g, shape, axis, keepdims) * (x - spread(y, shape, axis, keepdims)).exp().conj(),)
 
-    return pull
+    return vjp
 
 
-def _nansum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+def _nansum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     shape = x._array.shape
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         return (spread(g, shape, axis, keepdims) * (x == x),)
 
-    return pull
+    return vjp
 
 
 _sum = UnaryOp("sum", _sum_rule, saves=False)
 _mean = UnaryOp("mean", _mean_rule, saves=False)
-_prod = UnaryOp("prod", _prod_rule, keeps=True)
+_prod = UnaryOp("prod", _prod_rule, saved_outputs=True)
 _nansum = UnaryOp("nansum", _nansum_rule)
 _any, _all = UnaryOp("any"), UnaryOp("all")
 _UINT8 = np.dtype(np.uint8).num
-_logsumexp = UnaryOp("logsumexp", _logsumexp_rule, keeps=True)
+_logsumexp = UnaryOp("logsumexp", _logsumexp_rule, saved_outputs=True)
 
 
 @accepts_out(in_its_dtype=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...autograd.op import Pull
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from ..indexing.gather_scatter import place_op
 
@@ -15,11 +15,11 @@ class ValuesIndices(NamedTuple):
     indices: Tensor
 
 
-def selected_rule(needs: Any, x: Tensor, *, axis: int, keepdims: bool = True, **attributes: Any) -> Pull:
+def selected_rule(needs: Any, x: Tensor, *, axis: int, keepdims: bool = True, **attributes: Any) -> Vjp:
     """The gradient rule of ops with results (values, indices): the gradient goes to the selected elements."""
     shape = x._array.shape
 
-    def pull(g: Tensor, y: tuple[Tensor, ...]) -> tuple[Tensor]:
+    def vjp(g: Tensor, y: tuple[Tensor, ...]) -> tuple[Tensor]:
         if not shape:
             return (g,)
         indices = y[0]
@@ -27,4 +27,4 @@ def selected_rule(needs: Any, x: Tensor, *, axis: int, keepdims: bool = True, **
             g, indices = g.unsqueeze(axis), indices.unsqueeze(axis)
         return (place_op(g, indices, shape=shape, axis=axis),)
 
-    return pull
+    return vjp

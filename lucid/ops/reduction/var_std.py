@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Pull, UnaryOp
+from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, require_tensor
@@ -24,17 +24,17 @@ def _var_gradient(g: Tensor, x: Tensor, axis: Axes, keepdims: bool, correction: 
     return spread(g, shape, axis, keepdims) * centred * (2 / freedom if freedom > 0 else math.nan)
 
 
-def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
+def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Vjp:
     return lambda g, y: (_var_gradient(g, x, axis, keepdims, correction),)
 
 
-def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
+def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Vjp:
     # At 0 the slope of the root is infinite: the gradient there is defined as 0.
     return lambda g, y: (_var_gradient((g / (y * 2)).masked_fill(y == 0, 0), x, axis, keepdims, correction),)
 
 
 _var = UnaryOp("var", _var_rule)
-_std = UnaryOp("std", _std_rule, keeps=True)
+_std = UnaryOp("std", _std_rule, saved_outputs=True)
 
 
 def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Tensor:

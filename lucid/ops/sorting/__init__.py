@@ -3,5 +3,6 @@
 `sorting`: `sort`, `argsort`, `topk`.
 `search`: `searchsorted`, `isin` and others.
 `statistics`: medians, quantiles, modes.
-`histogram`: histograms, `bincount`, `unique`.
+`histogram`: histograms, `bincount`.
+`unique`: distinct elements.
 """

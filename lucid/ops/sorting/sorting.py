@@ -12,8 +12,8 @@ from ..reduction.selection import ValuesIndices, selected_rule
 METHODS = ("sort", "argsort", "topk", "msort")
 
 
-_sort = Op("sort", selected_rule, keeps=(1,), outputs=(0,))
-_topk = Op("topk", selected_rule, keeps=(1,), outputs=(0,))
+_sort = Op("sort", selected_rule, saved_outputs=(1,), outputs=(0,))
+_topk = Op("topk", selected_rule, saved_outputs=(1,), outputs=(0,))
 
 
 def _order_axis(name: str, input: Tensor, dim: int, refused: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Pull, UnaryOp
+from ...autograd.op import UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
@@ -23,16 +23,16 @@ from .sorting import sort
 METHODS = ("median", "nanmedian", "mode", "quantile", "nanquantile", "kthvalue")
 
 
-def _median_rule(needs: Any, x: Tensor, *, ignore_nan: bool) -> Pull:
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+def _median_rule(needs: Any, x: Tensor, *, ignore_nan: bool) -> Vjp:
+    def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         value = y.detach()
         chosen = (x == value) | (x.isnan() & value.isnan())
         return (where(chosen, g / chosen.sum().to(g.dtype), 0.0),)
 
-    return pull
+    return vjp
 
 
-_median = UnaryOp("median", _median_rule, keeps=True)
+_median = UnaryOp("median", _median_rule, saved_outputs=True)
 
 
 def _ranked(input: Tensor, axis: int, keepdim: bool, rank: Any) -> ValuesIndices:

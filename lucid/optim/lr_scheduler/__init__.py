@@ -1,5 +1,11 @@
 """Learning-rate schedules: each sets `lr` of the parameter groups as a function of how often `step` was called.
 
+`scheduler`: the base class.
+`factors`: factors of the epoch.
+`cyclic`, `one_cycle`, `warm_restarts`: CyclicLR, OneCycleLR, CosineAnnealingWarmRestarts.
+`plateau`: ReduceLROnPlateau.
+`chained`: several schedules at once.
+
 The formulas go from one value to the next where PyTorch's do, so that schedules can be chained and `lr` be changed by hand.
 """
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elementwise functions of expanded arrays, as the gradient of a sum is one: what they repeat is computed once.
 
-NumPy's loops over a number with a stride of 0 are serial, and kernels that need contiguous arrays would write it out and read it
-again: `lerp` and `glu` of a million numbers with their gradients took 2.7 and 1.6 times as long.
+NumPy's loops over an element with a stride of 0 are serial, and kernels that need contiguous arrays would write it out and read
+it again: `lerp` and `glu` of a million elements with their gradients took 2.7 and 1.6 times as long.
 """
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def written_out(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def of_distinct(function: Callable[..., Array], *operands: Any) -> Array:
-    """function(*operands), which broadcasts, for numbers and arrays some of which repeat elements."""
+    """function(*operands), which broadcasts, for scalars and arrays some of which repeat elements."""
     shape = np.broadcast_shapes(*[np.shape(operand) for operand in operands])
     return written_out(function(*[distinct(x) if isinstance(x, np.ndarray) else x for x in operands]), shape)

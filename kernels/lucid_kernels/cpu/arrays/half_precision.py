@@ -1,7 +1,7 @@
 """Conversions between float32 and float16, by the processor's own instructions, and bfloat16; NumPy's take 8 to 20 times as long.
 
-Of whole arrays, and of single numbers in the loops of formulas (`elementwise/fused.py`), which so read and write half-precision
-numbers without an array of float32.
+Of whole arrays, and of single elements in the loops of formulas (`elementwise/fused.py`), which so read and write half precision
+without an array of float32.
 
 Processors without instructions for float16 would need a library that compiled code does not have: there NumPy converts.
 """
@@ -35,7 +35,7 @@ _WORD = ir.IntType(32)
 
 
 def converts(dtype: Any) -> bool:
-    """Whether numbers of `dtype`, float16 or bfloat16, are converted here."""
+    """Whether `dtype`, float16 or bfloat16, is converted here."""
     return dtype == _BFLOAT16 or AVAILABLE
 
 
@@ -118,7 +118,7 @@ def _widen_bfloat16(x: Any, y: Any) -> None:
 
 
 def loop_to_widen(dtype: Any) -> Any:
-    """The loop, for kernels, that writes the float32 of the bits of numbers of `dtype`."""
+    """The loop, for kernels, that writes the float32 of the bits of `dtype`."""
     return (_widen_bfloat16 if dtype == _BFLOAT16 else _widen).serial
 
 
@@ -136,7 +136,7 @@ def widen(x: Array) -> Array:
     return y
 
 
-# From here on halves are converted by a kernel of ours (`half_precision`).
+# Elements from which on half precision is converted by a kernel of ours (`half_precision`).
 _CONVERTED_FROM = 1 << 12
 
 
@@ -164,7 +164,7 @@ def _upcast_half(function: Callable[..., Any], results: tuple[int | None, ...] |
     @functools.wraps(function)
     def kernel(*arrays: Array | None, out: Any = None, **attributes: Any) -> Any:
         for array in arrays:
-            # The item size is four times as fast to ask for as the dtype; int16 arguments take the slow way.
+            # The item size is read four times as fast as the dtype; int16 arguments take the slow path.
             if array is not None and array.itemsize == 2:
                 return _run_upcast(function, results, arrays, out, attributes)
         return function(*arrays, out=out, **attributes)
@@ -206,7 +206,7 @@ def round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | N
 
 
 def widened(array: Array) -> Array:
-    """Half-precision numbers as float32."""
+    """Half precision as float32."""
     if array.size >= _CONVERTED_FROM:
         from . import half_precision
 

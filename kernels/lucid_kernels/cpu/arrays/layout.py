@@ -22,10 +22,10 @@ HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 # Elements in one chunk of a parallel loop. The size is fixed, so results do not depend on the number of threads;
 # 16384 float32 fill 64 KiB: three such arrays stay in a 1 MiB L2 cache.
 GRAIN = 1 << 14
-# Below this many elements a launch (1 us by the team, 9 by TBB) costs more than the second core gives back.
+# Below this many elements a launch (1 us by the thread pool, 9 by TBB) costs more than the second core gives back.
 PARALLEL_FROM = 1 << 15
 # The same for loops that compute little, in bytes read and written: half of an L2 cache, which one thread reads as fast as two
-# that take from each other what the last kernel left there. relu of 50,000 numbers took 7 us on two threads, on one it takes 4.6.
+# that take from each other what the last kernel left there. relu of 50,000 elements took 7 us on two threads, 4.6 on one.
 PARALLEL_BYTES = 1 << 19
 # A row of a formula is a call of its serial loop, 35 ns: below this many elements that costs more than copying arguments out.
 SHORTEST_ROW = 64

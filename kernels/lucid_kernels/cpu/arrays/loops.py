@@ -2,7 +2,7 @@
 
 Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
 loop has five kinds: `parallel` hands it chunks, `rows` rows of parts of larger arrays where those lie, `streaming` inlines it for
-small blocks, which go past the caches (`simd/nontemporal.py`), `with_numbers` reads one number where there was an array, and
+small blocks, with non-temporal stores (`simd/nontemporal.py`), `with_scalars` reads a scalar where there was an array, and
 `replacing` has one name for the result and what that takes the place of.
 """
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..runtime.compiler import InterleavedKernel
 from ..runtime.jit import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ..runtime.parallel_loop import syntax_of
 from ..simd.address import address_of
-from ..simd.nontemporal import ask_for, block_for, fence, piece, stream_block, streams
+from ..simd.nontemporal import block_for, fence, piece, prefetch_block, stream_block, streams
 from .layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, rows_of_a_chunk
 from .tensor_list import part
 
-_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
-            "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
+_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece,
+            "prefetch_block": prefetch_block, "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
 def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], streamed: bool = False) -> str:
     """The Python text of a kernel that calls `loop` with its `parameters`; of those in `cut` and `results` it passes pieces.
 
-    With `streamed`, it calls `inlined` for blocks, which go past the caches, and `loop` for the rest of a chunk; results begin
+    With `streamed`, it calls `inlined` for blocks with non-temporal stores, and `loop` for the rest of a chunk; results begin
     with whole vectors, and do not overlap with what is read.
     """
     first = results[0]
@@ -47,7 +47,7 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
     lines += [f"        {y}_block = block_for({y})" for y in results]
     lines += [f"        _size, _step = {first}_chunk.shape[0], {first}_block.shape[0]", "        _whole = _size - _size % _step",
               "        for _s in range(0, _whole, _step):"]
-    lines += [f"            ask_for({p}_chunk, _s, {first}_block)" for p in cut]
+    lines += [f"            prefetch_block({p}_chunk, _s, {first}_block)" for p in cut]
     lines += [f"            inlined({arguments('piece({}_chunk, _s, _step)', '{}_block')})"]
     lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
     rest = "piece({0}_chunk, _whole, _size - _whole)"
@@ -86,14 +86,14 @@ def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Ca
     return jit_parallel(defined(text, name, file, {**_GLOBALS, **scope}))
 
 
-class _Numbers(ast.NodeTransformer):
-    """Read numbers in the place of elements of the arrays `names`."""
+class _Scalars(ast.NodeTransformer):
+    """Read scalars instead of elements of the arrays `names`."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        """The number itself for an element of one of them."""
+        """The scalar for an element of one of them."""
         self.generic_visit(node)
         return node.value if isinstance(node.value, ast.Name) and node.value.id in self._names else node
 
@@ -112,14 +112,14 @@ class _Renamed(ast.NodeTransformer):
 class Chunked:
     """A serial loop over flat arrays of one length, the last of which it writes, and its parallel kernels.
 
-    Its first parameters, as many as `numbers`, are no arrays.
+    Its first parameters, as many as `scalars`, are no arrays.
     """
 
-    def __init__(self, loop: Any, numbers: int = 0) -> None:
+    def __init__(self, loop: Any, scalars: int = 0) -> None:
         self.serial: Callable[..., None] = loop
         self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
-        self._numbers = numbers
-        arrays = self._function.__code__.co_argcount - numbers
+        self._scalars = scalars
+        arrays = self._function.__code__.co_argcount - scalars
         #: Bytes read and written from which on threads share them.
         self.parallel_from = 4 * PARALLEL_FROM * arrays if isinstance(loop, InterleavedKernel) else PARALLEL_BYTES
 
@@ -128,10 +128,10 @@ class Chunked:
         names: tuple[str, ...] = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
         return names
 
-    def _kernel(self, kind: str, loop: Any, streamed: bool = False, numbers: Sequence[str] = ()) -> Callable[..., None]:
+    def _kernel(self, kind: str, loop: Any, streamed: bool = False, scalars: Sequence[str] = ()) -> Callable[..., None]:
         function = self._function
-        *read, result = self._parameters[self._numbers :]
-        cut = [name for name in read if name not in numbers]
+        *read, result = self._parameters[self._scalars :]
+        cut = [name for name in read if name not in scalars]
         name = f"{function.__name__}_{kind}"
         scope = {"__name__": function.__module__, "loop": loop}
         if streamed:
@@ -150,30 +150,30 @@ class Chunked:
         return self._kernel("streaming", self.serial, streamed=True)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
-    def with_numbers(self, *names: str, streamed: bool) -> Callable[..., None]:
-        """The loop in chunks or blocks, for one number in the place of each of the arrays `names`.
+    def with_scalars(self, *names: str, streamed: bool) -> Callable[..., None]:
+        """The loop in chunks or blocks, with a scalar instead of each of the arrays `names`.
 
-        As with a number added to an array: NumPy's loops for that are serial. Or a gradient of a sum, which is one number for all
+        As a scalar added to an array: NumPy's loops for that are serial. Or the gradient of a sum, which is one for all
         elements; written out, it would be written to memory and read from there.
         """
-        loop = self._of_numbers(*names)
+        loop = self._of_scalars(*names)
         kind = "_".join(("streaming" if streamed else "parallel", "with", *names))
         return self._kernel(kind, loop, streamed, names)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
-    def rows(self, *numbers: str) -> Callable[..., None]:
-        """The loop over rows of arrays that are given by their addresses, with one number in the place of each of `numbers`."""
-        name = "_".join((self._function.__name__, "rows", *numbers))
-        scope = {"__name__": self._function.__module__, "loop": self._of_numbers(*numbers) if numbers else self.serial}
+    def rows(self, *scalars: str) -> Callable[..., None]:
+        """The loop over rows of arrays that are given by their addresses, with a scalar for each of `scalars`."""
+        name = "_".join((self._function.__name__, "rows", *scalars))
+        scope = {"__name__": self._function.__module__, "loop": self._of_scalars(*scalars) if scalars else self.serial}
         *read, result = self._parameters
-        text = source_of_rows(name, {x: "S" if x in numbers else "P" for x in read}, [result], {})
+        text = source_of_rows(name, {x: "S" if x in scalars else "P" for x in read}, [result], {})
         return compile_source(text, name, self._function.__code__.co_filename, scope)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
-    def _of_numbers(self, *names: str) -> Any:
-        """The serial loop with one number in the place of each of the arrays `names`."""
+    def _of_scalars(self, *names: str) -> Any:
+        """The serial loop with a scalar instead of each of the arrays `names`."""
         compiled = jit_interleaved if isinstance(self.serial, InterleavedKernel) else jit_exact
-        return compiled(self._rewritten(_Numbers(names)))
+        return compiled(self._rewritten(_Scalars(names)))
 
     @functools.cache  # noqa: B019 - loops live as long as their module
     def replacing(self, *replaced: str) -> Callable[..., None]:
@@ -198,21 +198,21 @@ class Chunked:
     def in_place(self, *arguments: Any) -> None:
         """Apply the loop; the result is one of the arguments, or several, and overlaps with no other."""
         place = address_of(arguments[-1])
-        names = zip(self._parameters[self._numbers :], arguments[self._numbers : -1], strict=False)
+        names = zip(self._parameters[self._scalars :], arguments[self._scalars : -1], strict=False)
         self.replacing(*[name for name, array in names if address_of(array) == place])(*arguments)
 
     def compile_streaming(self, *dtypes: Any) -> None:
         """Compile what large results take, without any, for `dtypes`: one of all parameters, or one of each. For a warm-up."""
         if streams(sys.maxsize):
             ones = [np.ones(1, dtype) for dtype in dtypes * (len(self._parameters) // len(dtypes))]
-            arguments = [*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :]]
+            arguments = [*[one[0] for one in ones[: self._scalars]], *ones[self._scalars :]]
             self.streaming(*arguments)
-            if self._parameters[0] == "g":  # a gradient may be one number for all elements
-                self.with_numbers("g", streamed=True)(arguments[0][0], *arguments[1:])
+            if self._parameters[0] == "g":  # a gradient may be one scalar for all elements
+                self.with_scalars("g", streamed=True)(arguments[0][0], *arguments[1:])
 
     def run_rows(self, *arguments: Any) -> bool:
-        """Apply a loop without numbers to arrays of one shape and dtype, not empty, numbers in the place of some, and a new,
-        contiguous result, row by row where those lie. False, with nothing done, if rows are short or not evenly apart.
+        """Apply a loop without scalars of its own to arrays of one shape and dtype, not empty, scalars instead of some, and a
+        new, contiguous result, row by row where those lie. False, with nothing done, if rows are short or not evenly apart.
         """
         *read, y = arguments
         arrays = [x for x in read if isinstance(x, np.ndarray)]
@@ -231,22 +231,22 @@ class Chunked:
     def run(self, *arguments: Any, fresh: bool) -> None:
         """Apply the loop, on all threads if that pays. `fresh`: the result is a new array.
 
-        An argument in the place of an array, of a new result, may be one number for all elements, of the dtype that an array has.
+        For a new result, an argument may be a scalar of the arrays' dtype.
         """
-        read, y = arguments[self._numbers : -1], arguments[-1]
+        read, y = arguments[self._scalars : -1], arguments[-1]
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
-            moved, numbers = y.nbytes, False
+            moved, scalars = y.nbytes, False
             for array in read:
                 moved += array.nbytes
-                numbers = numbers or array.__class__ is not np.ndarray
+                scalars = scalars or array.__class__ is not np.ndarray
             # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and
             # relu of 16 MiB in a cache of 32 take 0.8 of the time with normal stores.
             streamed = fresh and streams(moved * 4 // 5, y)
-            if numbers:
-                names = zip(self._parameters[self._numbers :], read, strict=False)
+            if scalars:
+                names = zip(self._parameters[self._scalars :], read, strict=False)
                 named = [name for name, value in names if not isinstance(value, np.ndarray)]
-                self.with_numbers(*named, streamed=streamed)(*arguments)
+                self.with_scalars(*named, streamed=streamed)(*arguments)
             else:
                 (self.serial if moved < self.parallel_from else self.streaming if streamed else self.parallel)(*arguments)
         elif all(address_of(array) == address_of(y) for array in overlapping):

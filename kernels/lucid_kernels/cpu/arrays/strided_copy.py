@@ -25,7 +25,7 @@ _LARGE, _LARGE_ROWS = 1 << 17, 1 << 20
 CHUNK = 1 << 16
 # Elements of a piece of a transposition: 16 KiB of float32 in the L1 cache, twice.
 _ELEMENTS = 1 << 12
-# Tiles from one that is read to one that is asked for: 16 took half the time of 4, for 25 MB of images.
+# Tiles from one that is read to one that is prefetched: 16 took half the time of 4, for 25 MB of images.
 _AHEAD = 16
 _LINE = 64  # bytes of a line of the cache
 # Bytes of the shortest rows that are streamed: of whole lines; and of others, whose last lines get two normal stores, which wait
@@ -53,7 +53,7 @@ def dimensions(target: Array, source: Array, size: int) -> list[Dimension]:
 
     Elements of more than `size` bytes count as a dimension of parts.
     """
-    given = [Dimension(*numbers) for numbers in zip(target.shape, target.strides, source.strides) if numbers[0] != 1]
+    given = [Dimension(*fields) for fields in zip(target.shape, target.strides, source.strides) if fields[0] != 1]
     if target.itemsize != size:
         given.append(Dimension(target.itemsize // size, size, size))
     merged: list[Dimension] = []
@@ -156,13 +156,13 @@ def _copy_transposed(kind, source, target, counted, rows, columns, piece, width,
 
 
 def _counted(some: list[Dimension]) -> Array:
-    """The numbers of some dimensions, a row for each kind of them."""
+    """The fields of some dimensions, a row for each of them."""
     return np.array(some, np.int64).reshape(-1, 3).T.copy()
 
 
-def streams_rows(shortest: int, *places: int) -> bool:
-    """Whether rows of `shortest` bytes at least, which begin at sums of `places`, are streamed."""
-    return shortest >= (_LONG_RAGGED_ROW if any(place % _LINE for place in places) else _LONG_ROW)
+def streams_rows(shortest: int, *offsets: int) -> bool:
+    """Whether rows of `shortest` bytes at least, which begin at sums of `offsets`, are streamed."""
+    return shortest >= (_LONG_RAGGED_ROW if any(offset % _LINE for offset in offsets) else _LONG_ROW)
 
 
 def in_rows(launch: Launch, source: int, target: int, given: list[Dimension], count: int, repeated: bool) -> None:

@@ -8,7 +8,7 @@ queries, a block takes all keys at once, and the exponentials, *powers*, are kep
 of five, no exponential and no mask. The order of every sum depends on the shapes only, not on the number of threads.
 
 A *head* is one head of queries in one sample, numbered over both; a *group* is a head of keys and values with the `repeats`
-heads of queries that it serves. Rows may lie apart, as those of the heads in one projection do.
+heads of queries that read it. Rows may lie apart, as those of the heads in one projection do.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from .tiles import KEYS, LOG2_E, QUERIES, layout, whole_runs
 _TASKS = 16
 # So many queries read the keys as they lie instead of having them transposed.
 _FEW = 4
-# Exponentials are kept for the gradient where they take at most so many times the memory of the queries, and are worth the way to
-# memory and back: 64 heads of 256x64 take 0.91 of the time, 128x64 0.95, but 0.97 with the half that a causal mask leaves of
-# 256x64, and 1 with a width of 32. With longer sequences the gain is the same, but their memory grows with the square. That of a
-# few queries is little beside that of the keys; computed again, their probabilities had four times the error of PyTorch's.
+# Exponentials are kept for the gradient where they take at most so many times the memory of the queries, and are worth the
+# transfer to memory and back: 64 heads of 256x64 take 0.91 of the time, 128x64 0.95, but 0.97 with the half that a causal mask
+# leaves of 256x64, and 1 with a width of 32. With longer sequences the gain is the same, but their memory grows with the square.
+# That of a few queries is little beside that of the keys; computed again, their probabilities had four times the error of
+# PyTorch's.
 _KEPT_KEYS, _KEPT_WIDTH = 4, 64
 
 

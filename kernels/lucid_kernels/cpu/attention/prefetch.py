@@ -1,7 +1,7 @@
 """Prefetching the rows of the next head while this one is computed.
 
 The rows of heads that come from one projection lie so far apart that the processor foresees none of them: for short sequences a
-quarter of the time went into waiting for them. It drops requests when more than some ten lines are on their way, so a few at a
+quarter of the time went into waiting for them. It drops requests when more than some ten lines are in flight, so a few at a
 time go between the arithmetic.
 """
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Convolution of one to three dimensions, and its gradients.
 
-`conv2d`: the kernels for images; chooses the algorithm.
+`conv2d`: the kernels for images.
+`implementations`, `problem`: which algorithm computes a layer, and what that depends on.
+`__main__`: `explain` on the command line.
 `conv3d`: the kernels for volumes, or None where slices stacked as images are faster.
 `winograd`, `depthwise`, `pointwise`, `direct`: the algorithms, a package each.
+`gemm`: taps that cover the image, as one product.
 `patch_embedding`: patches that do not overlap, as one product.
 `im2row`: a copy of the image for each column of taps.
 `channels_last`: bands of an image with neighbouring channels, for Winograd's transforms.

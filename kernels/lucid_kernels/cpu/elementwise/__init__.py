@@ -2,6 +2,7 @@
 
 `elementwise`: activations and their gradients, and arithmetic with broadcasting.
 `fused`: a formula (`lucid_kernels.expression`) in one pass over memory.
+`source`: the Python text of formulas.
 `operation`: one operation on large arrays, as a formula.
 `ternary`: choices by masks and operations of three operands.
 `special`, `special_binary`: special functions of one and two arguments.

@@ -1,4 +1,4 @@
-"""Large arrays in another dtype, on all threads: images of bytes as floating-point numbers, labels and flags as integers.
+"""Large arrays in another dtype, on all threads: images of bytes as floating point, labels and flags as integers.
 
 NumPy's conversions run on one thread. What becomes of floating-point numbers that an integer cannot hold C does not define: these
 loops have the processor's own instructions do it, as NumPy's have.
@@ -40,15 +40,15 @@ def _ask(x: Any, y: Any) -> None:
         y[i] = x[i] != zero
 
 
-def serves(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether these are dtypes of numbers that loops convert, to all but unsigned integers of more than 8 bits."""
+def suits(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether these are dtypes that loops convert, to all but unsigned integers of more than 8 bits."""
     if given.char not in "fd" + _INTEGERS or given.char == wanted.char:
         return False
     return wanted.char in "fdil" or (wanted.char in "?bBh" and given.char in "fd")
 
 
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:
-    """The C-contiguous `x` in a dtype that `serves` it."""
+    """The C-contiguous `x` in a dtype that `suits`."""
     y = empty(x.shape, dtype)
     loop = _convert if dtype.char in "fdil" else _ask if dtype.char == "?" else _truncate
     given, computed = (array.view(np.uint8) if array.dtype.char == "?" else array for array in (x, y))

@@ -33,7 +33,7 @@ _PARTS_FROM = 1 << 14
 
 
 def _in_rows(loop: Chunked, like: Array, *operands: Any) -> Array | None:
-    """Apply a loop to arrays as `like`, not all of which are contiguous, and numbers, row by row; None where that takes longer
+    """Apply a loop to arrays as `like`, not all of which are contiguous, and scalars, row by row; None where that takes longer
     than copies of them.
     """
     if like.size < _PARTS_FROM:
@@ -53,7 +53,7 @@ def unary(loop: Chunked, x: Array, out: Array | None) -> Array:
         if computed is not None:
             return computed
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
-    if 2 * y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not ask
+    if 2 * y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not check
         loop.serial(x.ravel(), y.ravel())
     else:  # NumPy's copy of a transposed array takes 20 times as long
         loop.run(contiguous(x).ravel(), y.ravel(), fresh=y is not out)
@@ -83,20 +83,20 @@ LOOPS = {formula.__name__: loop(formula, __name__) for formula in (*formulas.ACT
 
 def _activation(name: str) -> Callable[..., Array]:
     """The kernel of a formula of one argument."""
-    serve = LOOPS[name]
+    loop = LOOPS[name]
 
     def kernel(x: Array, *, out: Array | None = None) -> Array:
-        return unary(serve, x, out)
+        return unary(loop, x, out)
 
     return upcast_half(named(kernel, name, getattr(formulas, name).__doc__))
 
 
 def _gradient(name: str) -> Callable[..., Array]:
     """The kernel of a formula of two arguments."""
-    serve = LOOPS[name]
+    loop = LOOPS[name]
 
     def kernel(g: Array, saved: Array, *, out: Array | None = None) -> Array:
-        return _binary(serve, g, saved, out)
+        return _binary(loop, g, saved, out)
 
     return upcast_half(named(kernel, name, getattr(formulas, name).__doc__))
 
@@ -144,8 +144,8 @@ def exp(x: Array, *, out: Array | None = None) -> Array:
 def compile_streaming(dtype: Any) -> None:
     """Compile what large results of `dtype` take: for a warm-up."""
     loops = LOOPS | {"silu": _silu_of_float32} if dtype == np.float32 else LOOPS
-    for serve in loops.values():
-        serve.compile_streaming(dtype)
+    for each in loops.values():
+        each.compile_streaming(dtype)
 
 
 # --- arithmetic: NumPy's loops, broadcasting and dtypes; all threads for large arrays ---
@@ -161,7 +161,7 @@ _BROADCAST_FROM = _WITH_NUMBER_FROM = 1 << 16
 _IN_PLACE_WITH_NUMBER_FROM = 1 << 18
 # Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
 _STREAMED_FROM = 16 << 20
-# Numbers of half precision from which on a kernel is faster than NumPy, which converts them one by one.
+# Elements of half precision from which on a kernel is faster than NumPy, which converts them one by one.
 _HALVES_FROM = 1 << 11
 # Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
 _LEAST_ROW = 8
@@ -179,8 +179,8 @@ def _operation(name: str, a: Any, b: Any, out: Array | None = None) -> Array | N
 
 
 def _are_alike(a: Any, b: Any) -> bool:
-    """Whether these are floating-point arrays of one shape and dtype, with nothing more to ask: 3 us less of 8 to 9 that 65,536
-    numbers take.
+    """Whether these are floating-point arrays of one shape and dtype, without further checks: 3 us less of 8 to 9 that 65,536
+    elements take.
     """
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray or a.dtype is not b.dtype or a.dtype.char not in "fdeE":
         return False
@@ -188,20 +188,20 @@ def _are_alike(a: Any, b: Any) -> bool:
 
 
 def _replaces(a: Any, b: Any) -> bool:
-    """Whether a loop can write its result in the place of `a`: with no more questions 100,000 numbers take 7 us instead of 12."""
+    """Whether a loop can write its result into `a`: without further checks 100,000 elements take 7 us instead of 12."""
     if not (_are_alike(a, b) and a.itemsize > 2 and a.flags.c_contiguous and a.flags.writeable and b.flags.c_contiguous):
         return False
     return b is a or not np.may_share_memory(a, b)
 
 
-def _takes_number(array: Any, number: Any) -> bool:
-    """Whether these are a large floating-point array and a number of Python's."""
+def _takes_scalar(array: Any, number: Any) -> bool:
+    """Whether these are a large floating-point array and a Python scalar."""
     if array.__class__ is not np.ndarray or number.__class__ not in (float, int) or array.size < _WITH_NUMBER_FROM:
         return False
     return bool(array.dtype.char in "fd" and (array.flags.c_contiguous or 0 not in array.strides))
 
 
-def _with_number(loop: Chunked, x: Array, a: Any, b: Any) -> Array | None:
+def _with_scalar(loop: Chunked, x: Array, a: Any, b: Any) -> Array | None:
     """Apply a loop over the flat arrays `(a, b, y)`, one of which is `x`, and the other a number; None if `x` has no rows."""
     first = a is x
     number = x.dtype.type(b if first else a)
@@ -220,20 +220,20 @@ def _are_parts(a: Array, b: Array) -> bool:
     return a.shape[-1] >= _LEAST_ROW and all(array.strides[-1] == array.itemsize for array in (a, b))
 
 
-def _serves(name: str, arrays: list[Array], numbers: list[Any]) -> bool:
+def _suits(name: str, arrays: list[Array], scalars: list[Any]) -> bool:
     """Whether our loops compute with these operands: of one dtype, floating or, where the result is one, large integers."""
     first = arrays[0]
     if arrays[-1].dtype != first.dtype:
         return False
     if first.dtype in _INTEGERS:
-        return name != "div" and first.size >= _INTEGERS_FROM and all(isinstance(number, int) for number in numbers)
+        return name != "div" and first.size >= _INTEGERS_FROM and all(isinstance(scalar, int) for scalar in scalars)
     return first.dtype in _NATIVE
 
 
 def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: Array | None) -> Array:
-    """Numba's loops for operands of one dtype, and numbers, of integers NumPy's; else NumPy's function, with its warnings off.
+    """Numba's loops for operands of one dtype, and scalars, of integers NumPy's; else NumPy's function, with its warnings off.
 
-    Of large arrays and numbers NumPy's takes twice as long as ours on two threads, and of broadcast arrays on one, of an outer
+    Of large arrays and scalars NumPy's takes twice as long as ours on two threads, and of broadcast arrays on one, of an outer
     product 4 times as long. Differences of few neighbours along rows take 0.4 to 0.9 of the time by NumPy's.
     """
     if out is None and _are_alike(a, b):
@@ -251,8 +251,8 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
         flat = out.ravel()
         loop.replacing(*(("a", "b") if b is a else ("a",)))(flat, b.ravel(), flat)
         return out
-    if out is None and (_takes_number(a, b) or _takes_number(b, a)):
-        computed = _with_number(loop, a if isinstance(a, np.ndarray) else b, a, b)
+    if out is None and (_takes_scalar(a, b) or _takes_scalar(b, a)):
+        computed = _with_scalar(loop, a if isinstance(a, np.ndarray) else b, a, b)
         if computed is not None:
             return computed
     arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
@@ -262,7 +262,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
         computed = ufunc_loops.apply(ufunc, a, b, out=out)
         if computed is not None:
             return computed
-    if arrays and _serves(name, arrays, [operand for operand in (a, b) if not isinstance(operand, np.ndarray)]):
+    if arrays and _suits(name, arrays, [operand for operand in (a, b) if not isinstance(operand, np.ndarray)]):
         alike = len(arrays) == 2 and a.shape == b.shape
         number = len(arrays) == 1 or 1 in (a.size, b.size)
         if alike:
@@ -281,7 +281,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
             computed = _operation(name, a, b, out)
             if computed is not None:
                 return computed
-        with np.errstate(over="ignore"):  # numbers that are too large are infinite
+        with np.errstate(over="ignore"):  # values that are too large are infinite
             a, b = (widened(np.asarray(operand, dtype)) for operand in (a, b))
         return cast(Array, round_to(_arithmetic(name, loop, ufunc, a, b, None), dtype, out))
     with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
 """Formulas in one pass over memory: Numba functions written and compiled for each `Program`.
 
 A program becomes two functions: a serial loop over flat arrays, which LLVM vectorises, and a parallel kernel that hands it
-chunks (`arrays/loops.py`), or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number
+chunks (`arrays/loops.py`), or rows where arguments broadcast. Scalars in the formula are arguments of both, so another scalar
 needs no new compilation. The kernel is named after its source text, by which the cache on disk finds it again.
 
 Half-precision numbers are converted in registers, where they are read and written: a kernel gets their bits. Only where the
@@ -58,8 +58,8 @@ _GLOBALS |= {f"like_{name}": np.empty(0, name)
 _READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
 _WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
 _BITS = np.dtype(np.uint16)
-# Elements from which on parts of arrays are read where they lie: halves of 32,768 take 0.75 of the time that copies take, those
-# of 131,072 half of it.
+# Elements from which on parts of arrays are read where they lie: half precision of 32,768 takes 0.75 of the time that copies
+# take, those of 131,072 half of it.
 _PARTS_FROM = 1 << 15
 Pairs = tuple[tuple[str, str], ...]  # names of arguments and of the results that are the same arrays
 _kernels: dict[str, Callable[..., None]] = {}
@@ -88,9 +88,9 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
         return tuple(results) if count > 1 else results[0]
     given, results = outputs(out if count > 1 else (out,), count), [None] * count
     for part in parts:
-        targets = [_bits(given[place]) for place in part.places]
+        targets = [_bits(given[place]) for place in part.positions]
         computed = _run(part, arrays, targets)
-        for place, array, memory in zip(part.places, computed, targets, strict=True):
+        for place, array, memory in zip(part.positions, computed, targets, strict=True):
             target = given[place]
             if target is None:
                 results[place] = _as_stored(array, program.dtypes[place])
@@ -111,17 +111,17 @@ class _Alike(NamedTuple):
 
 def _alike(program: Program) -> _Alike | None:
     """None where there are half-precision numbers that kernels do not convert, and results that depend on no argument."""
-    stored = [program.halves.get(place, dtype) for place, dtype in enumerate(program.input_dtypes)]
+    stored = [program.half_inputs.get(place, dtype) for place, dtype in enumerate(program.input_dtypes)]
     if not all(program.depends) or any(dtype in HALVES and not _converts(dtype) for dtype in (*stored, *program.dtypes)):
         return None
     seen = [_BITS if dtype in HALVES else None for dtype in (*stored, *program.dtypes)]
     operands, results = zip(program.inputs, stored, seen, strict=False), zip(program.dtypes, seen[len(stored):], strict=True)
-    return _Alike(tuple(operands), tuple(results), all(numbers == program.inputs for numbers in program.depends))
+    return _Alike(tuple(operands), tuple(results), all(indices == program.inputs for indices in program.depends))
 
 
 def _run_alike(arrays: Sequence[Array | None], program: Program) -> list[Any] | None:
-    """The results for contiguous arrays of one shape, and others without dimensions, that are not large, with as few questions as
-    that takes: 64 numbers take 1.5 us, through `_run` 2.5, and in half precision 5. None for others.
+    """The results for contiguous arrays of one shape, and others without dimensions, that are not large, with as few checks as
+    that takes: 64 elements take 1.5 us, through `_run` 2.5, and in half precision 5. None for others.
     """
     alike: Any = program.kernels.get("alike")
     if alike is None:
@@ -174,7 +174,7 @@ def _of_distinct(arrays: Sequence[Array | None], program: Program) -> Any:
 
 
 def _converts(dtype: Any) -> bool:
-    """Whether kernels get the bits of numbers of `dtype`: half-precision ones that they convert."""
+    """Whether kernels get the bits of `dtype`: half precision that they convert."""
     return dtype in HALVES and half_precision.converts(dtype)
 
 
@@ -231,7 +231,7 @@ def _run(part: Part, arrays: Sequence[Any], out: Sequence[Array | None] | None) 
         if array.dtype is not dtype:
             array = _as_read(array, dtype)
         arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
-    # Of fewer bytes than these are none are streamed, as numbers have 8 at most.
+    # Of fewer bytes than these are none are streamed, as elements have 8 at most.
     plain = outer > 1 or (fresh and not streams(8 * inner * (len(operands) + len(results))))
     streamed, replaced = (False, ()) if plain else _writing(arguments, kinds, results, fresh)
     key = kinds, outer > 1, streamed, replaced
@@ -298,8 +298,8 @@ def _writing(arguments: Sequence[Array], kinds: str, results: Sequence[Array], f
     """How a loop over arrays of one length writes: whether it streams large new results, and which arguments are results."""
     if not fresh:
         written = {address_of(array): f"y{place}" for place, array in enumerate(results)}
-        places = [(f"x{place}", written.get(address_of(array))) for place, array in enumerate(arguments) if kinds[place] == "F"]
-        return False, tuple([(argument, result) for argument, result in places if result is not None])
+        pairs = [(f"x{place}", written.get(address_of(array))) for place, array in enumerate(arguments) if kinds[place] == "F"]
+        return False, tuple([(argument, result) for argument, result in pairs if result is not None])
     dtype = results[0].dtype
     moved = 0
     for array in (*arguments, *results):
@@ -339,7 +339,7 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
     parameters = [*inputs, *constants, *results]
     lines = [f"def loop({', '.join(parameters)}):"]
     lines += [f"    k{i} = np.{dtype.type.__name__}(k{i})" for i, dtype in enumerate(program.constant_dtypes)]
-    read = {f"x{place}": _READ[dtype.name] for place, dtype in program.halves.items() if _converts(dtype)}
+    read = {f"x{place}": _READ[dtype.name] for place, dtype in program.half_inputs.items() if _converts(dtype)}
     lines += [f"    e{x} = {read.get(x, '{0}').format(f'{x}[0]')}" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
     lines += [f"    for i in range({results[0]}.shape[0]):"]
     names = dict(replaced)

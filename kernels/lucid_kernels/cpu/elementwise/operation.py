@@ -1,4 +1,4 @@
-"""Single operations on large arrays and numbers, broadcast, on all threads: formulas of a step or two (`fused.py`)."""
+"""Single operations on large arrays and scalars, broadcast, on all threads: formulas of a step or two (`fused.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lucid_kernels.expression import Node, Program, plan
 from ..arrays.layout import SHORTEST_ROW, Array
 from .fused import fused
 
-_LARGEST = 65504.0  # numbers beyond may be infinite in half precision, or float32
+_LARGEST = 65504.0  # values beyond may be infinite in half precision, or float32
 
 
 @functools.cache
@@ -27,7 +27,7 @@ def _program(names: tuple[str, ...], dtype: Any, count: int) -> Program:
 
 
 @functools.lru_cache(maxsize=1024)
-def _served(names: tuple[str, ...], dtype: Any, *shapes: tuple[int, ...]) -> Program | None:
+def _program_if_suited(names: tuple[str, ...], dtype: Any, *shapes: tuple[int, ...]) -> Program | None:
     """The program of operands of these `shapes`; None if a copy of one of them would be read."""
     program = _program(names, dtype, len(shapes))
     parts = plan(program, shapes, SHORTEST_ROW)
@@ -38,28 +38,28 @@ def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) 
     """The result of an operation of formulas, or of a few: ``("maximum", "minimum")`` of three operands moves the first between
     the others. Their results have the dtype of the operands. `out` may be one of them.
 
-    Those are arrays of one floating dtype that lie in rows (`layout.lies_in_rows`), and numbers. None where rows are so short
+    Those are arrays of one floating dtype that lie in rows (`layout.lies_in_rows`), and scalars. None where rows are so short
     that a copy of a broadcast array would be read: NumPy's loops are as fast.
     """
     first: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
     arrays = operands
     if len(operands) > 1:
         arrays = tuple([x if isinstance(x, np.ndarray) else _as_array(x, first.dtype) for x in operands])
-    program = _served(names, first.dtype, *[array.shape for array in arrays])
+    program = _program_if_suited(names, first.dtype, *[array.shape for array in arrays])
     if program is None:
         return None
     computed: Array = fused(*arrays, program=program, out=out)
     return computed
 
 
-def numbers(x: Array) -> Array:
+def nan_to_zero(x: Array) -> Array:
     """`x`, C-contiguous, of float32 or float64, with 0 in the place of NaN."""
-    found: Array = fused(x, program=_numbers(x.dtype))
+    found: Array = fused(x, program=_nan_to_zero(x.dtype))
     return found
 
 
 @functools.cache
-def _numbers(dtype: Any) -> Program:
+def _nan_to_zero(dtype: Any) -> Program:
     x = Node("input", dtype, value=0)
     return Program([Node("where", dtype, (Node("eq", np.dtype(np.bool_), (x, x)), x, Node("constant", dtype, value=0.0)))])
 
@@ -67,5 +67,5 @@ def _numbers(dtype: Any) -> Program:
 def _as_array(number: float, dtype: Any) -> Array:
     if -_LARGEST < number < _LARGEST:
         return np.asarray(number, dtype)
-    with np.errstate(over="ignore"):  # numbers that are too large are infinite
+    with np.errstate(over="ignore"):  # values that are too large are infinite
         return np.asarray(number, dtype)

@@ -46,18 +46,18 @@ def _expression(step: Step, templates: Mapping[str, str]) -> str:
 
 
 def loop(formula: Callable[..., Any], module: str) -> Chunked:
-    """The loop of a formula over its numbers, arguments of one dtype and the result: of `module`, as the cache on disk names it.
+    """The loop of a formula over its scalars, arguments of one dtype and the result: of `module`, as the cache on disk names it.
 
     A product may join a sum unrounded. Where much is computed for each element, several vectors take turns.
     """
-    program, arguments, numbers = trace(formula, np.dtype(np.float32))  # the text is the same for all dtypes
-    name, read = f"_{formula.__name__}", enumerate((*arguments, *numbers))
-    lines = [f"def {name}({', '.join((*numbers, *arguments, 'result'))}):"]
+    program, arguments, scalars = trace(formula, np.dtype(np.float32))  # the text is the same for all dtypes
+    name, read = f"_{formula.__name__}", enumerate((*arguments, *scalars))
+    lines = [f"def {name}({', '.join((*scalars, *arguments, 'result'))}):"]
     lines += [f"    k{i} = result.dtype.type({value!r})" for i, value in enumerate(program.constants)]
     lines += ["    for i in range(result.shape[0]):"]
-    lines += [f"        ex{i} = {argument}" if argument in numbers else f"        ex{i} = {argument}[i]" for i, argument in read]
+    lines += [f"        ex{i} = {argument}" if argument in scalars else f"        ex{i} = {argument}[i]" for i, argument in read]
     lines += [*steps(program), f"        result[i] = {element(program.outputs[0])}"]
     text = "\n".join(lines) + "\n"
     function = defined(text, name, str(sys.modules[module].__file__), {"__name__": module, "_math": math_basic})
     much = any(step.operation in _FUNCTIONS for step in program.steps)
-    return Chunked((jit_interleaved if much else jit_exact)(function), len(numbers))
+    return Chunked((jit_interleaved if much else jit_exact)(function), len(scalars))

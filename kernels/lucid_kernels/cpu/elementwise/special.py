@@ -1,9 +1,9 @@
 """Special functions: error functions, normal distribution, gamma functions, Bessel functions.
 
-Everything is computed in float64 and rounded once to the dtype of the argument, so float32 results are the nearest numbers but
+Everything is computed in float64 and rounded once to the dtype of the argument, so float32 results are the nearest values but
 for the last bit, also where a float32 formula would cancel. The formulas and their sources are in `_special_*.py`: those of
-`math/polynomial.py` serve float32, where they are less exact than float64 and make loops vectorise, at a tenth of the time. Only
-erf is a float32 formula (`basic.erf32`), which takes a quarter of the time of one in float64.
+`math/polynomial.py` compute float32, where they are less exact than float64 and make loops vectorise, at a tenth of the time.
+Only erf is a float32 formula (`basic.erf32`), which takes a quarter of the time of one in float64.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `addcmul`, `addcdiv`,
+"""Large arrays combined element by element with scalars, masks and one another: `lerp`, `add_scaled`, `addcmul`, `addcdiv`,
 `leaky_relu`, `clip`, `angle`, `nextafter`, and choices by a mask.
 
-NumPy does each in several passes, or asks a branch for each element, which takes ten times as long where a mask has no pattern.
-CuPy fuses the first and chooses without branches: its own functions serve there.
+NumPy does each in several passes, or branches for each element, which takes ten times as long where a mask has no pattern.
+CuPy fuses the first and chooses without branches: its own functions are used there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOPS = {formula.__name__: loop(formula, __name__) for formula in (
 
 
 def _apply(name: str, *arguments: Any, out: Array | None = None) -> Array:
-    """Apply the loop of a formula to its numbers and arrays of one shape, the last of which has the dtype of the result."""
+    """Apply the loop of a formula to its scalars and arrays of one shape, the last of which has the dtype of the result."""
     like = arguments[-1]
     y = empty(like.shape, like.dtype) if out is None else result(out, like.shape, like.dtype)
     flat = [argument.ravel() if isinstance(argument, np.ndarray) else argument for argument in arguments]
@@ -97,7 +97,7 @@ def nextafter(a: Array, b: Array) -> Array:
     return pattern.view(a.dtype)
 
 
-# Choices move bits, whatever they mean: one kernel serves all dtypes of a size.
+# Choices move bits, whatever they mean: one kernel for all dtypes of a size.
 
 
 _BITS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}

@@ -1,8 +1,9 @@
 """NumPy's own loops, on all threads: for functions of integers and truth values, each of which NumPy has for every dtype.
 
-A ufunc keeps the addresses of its loops, and they take what the team's tasks have at hand: where the operands begin, how many
-elements there are, the bytes from one to the next. Nothing is compiled for a function or a dtype, and NumPy's loops have the
-vectors of the processor. On two threads `maximum` of 4M bytes takes 0.55 of the time, of 1M int64 0.4: the pool has its memory.
+A ufunc keeps the addresses of its loops, and they take what the tasks of the thread pool have at hand: where the operands begin,
+how many elements there are, the bytes from one to the next. Nothing is compiled for a function or a dtype, and NumPy's loops have
+the vectors of the processor. On two threads `maximum` of 4M bytes takes 0.55 of the time, of 1M int64 0.4: the pool has its
+memory.
 """
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ _KNOWN = READABLE and _fields_stand_there()
 
 @functools.cache
 def _loop(ufunc: np.ufunc, dtype: Any) -> tuple[int, int, Any] | None:
-    """The loop of `ufunc` for numbers of `dtype`: its address, that of its data, 0 for none, and the dtype of the result.
+    """The loop of `ufunc` for `dtype`: its address, that of its data, 0 for none, and the dtype of the result.
 
     Those of other dtypes may need Python's lock, as objects do.
     """
@@ -67,8 +68,8 @@ def _loop(ufunc: np.ufunc, dtype: Any) -> tuple[int, int, Any] | None:
 
 
 @intrinsic
-def _call(typing_context: Any, loop: Any, places: Any, count: Any, steps: Any, data: Any) -> Any:
-    """Call a loop of a ufunc, all of whose arguments but `loop` and `data` are addresses of numbers."""
+def _call(typing_context: Any, loop: Any, addresses: Any, count: Any, steps: Any, data: Any) -> Any:
+    """Call a loop of a ufunc, all of whose arguments but `loop` and `data` are addresses of words."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         pointer, size = ir.IntType(8).as_pointer(), ir.IntType(64).as_pointer()
@@ -100,8 +101,8 @@ def _in_parts(loop: int, data: int, inputs: int, a: int, a_step: int, b: int, b_
 
 
 def apply(ufunc: np.ufunc, *operands: Any, out: Array | None = None) -> Array | None:
-    """``ufunc(*operands, out=out)`` of one to three operands: C-contiguous arrays of one shape and one dtype, and numbers:
-    Python's or arrays without dimensions. None for other operands, numbers that the dtype does not have, and where
+    """``ufunc(*operands, out=out)`` of one to three operands: C-contiguous arrays of one shape and one dtype, and scalars:
+    Python's or arrays without dimensions. None for other operands, scalars that the dtype does not have, and where
     NumPy is not as we know it.
 
     Functions whose loops raise errors, as `power` of integers with a negative exponent, are not for this.
@@ -113,17 +114,17 @@ def apply(ufunc: np.ufunc, *operands: Any, out: Array | None = None) -> Array | 
     loop = _loop(ufunc, dtype)
     if loop is None:
         return None
-    places, numbers = list[int](), list[Array]()
+    layout, scalars = list[int](), list[Array]()  # address and step of each operand
     for operand in operands:
         if not isinstance(operand, np.ndarray):
             if not _has(dtype, operand):
                 return None
-            numbers.append(np.asarray(operand, dtype))  # alive until the loop has read it
-            places += (address_of(numbers[-1]), 0)
+            scalars.append(np.asarray(operand, dtype))  # alive until the loop has read it
+            layout += (address_of(scalars[-1]), 0)
         elif operand.dtype != dtype or (operand.ndim and (operand.shape != shape or not operand.flags.c_contiguous)):
             return None
         else:
-            places += (address_of(operand), dtype.itemsize if operand.ndim else 0)
+            layout += (address_of(operand), dtype.itemsize if operand.ndim else 0)
     function, data, kind = loop
     if out is None:
         y = empty(shape, kind)
@@ -131,9 +132,9 @@ def apply(ufunc: np.ufunc, *operands: Any, out: Array | None = None) -> Array | 
         return None
     else:
         y = out
-    places += (0, 0) * (3 - len(operands))
+    layout += (0, 0) * (3 - len(operands))
     grain = _GRAIN // max(dtype.itemsize, kind.itemsize)
-    _in_parts(function, data, len(operands), *places, address_of(y), kind.itemsize, first.size, grain)
+    _in_parts(function, data, len(operands), *layout, address_of(y), kind.itemsize, first.size, grain)
     return y
 
 

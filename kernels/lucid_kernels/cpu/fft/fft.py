@@ -1,6 +1,6 @@
 """Fourier transforms along the last dimension, of lengths that are products of 4 and powers of 2, 3 and 5.
 
-A row goes through steps of 8 numbers, or 4, then of 5 and 3, that stay in registers (`microkernels.py`), between two
+A row goes through steps of radix 8, or 4, then of 5 and 3, that stay in registers (`microkernels.py`), between two
 buffers in the L1 cache; threads share the rows. Real numbers are taken as half as many complex ones. NumPy's pocketfft uses no
 vectors, and converts single precision to double and back unless it scales.
 """
@@ -39,14 +39,14 @@ _middle_four_of_eight, _middle_four = (make_middle(4, most) for most in (8, VECT
 _middle_eight_of_eight, _middle_eight = (make_middle(8, most) for most in (8, VECTOR_BYTES))
 _last_four_of_eight, _last_four = (make_last(4, most) for most in (8, VECTOR_BYTES))
 _last_eight_of_eight, _last_eight = (make_last(8, most) for most in (8, VECTOR_BYTES))
-# Behind a first step of 4 numbers, of which 4 are neighbours, and all others: these steps are few.
+# Behind a first step of radix 4, of which 4 are neighbours, and all others: these steps are few.
 _middle_two, _middle_three, _middle_five = (make_middle(radix, 8) for radix in (2, 3, 5))
 _middle_three_of_four, _middle_five_of_four = (make_middle(radix, 4) for radix in (3, 5))
 _last_three, _last_five = (make_last(radix, 8) for radix in (3, 5))
 
 
 def _radices(size: int) -> list[int]:
-    """How many numbers each step adds up: 8 as long as it goes, but 4 twice instead of 8 and 2, then 5 and 3."""
+    """The radix of each step: 8 as long as it goes, but 4 twice instead of 8 and 2, then 5 and 3."""
     found: list[int] = []
     rest = size
     for radix in (8, 4, 2, 5, 3):
@@ -60,17 +60,17 @@ def _radices(size: int) -> list[int]:
 
 @functools.lru_cache(maxsize=64)
 def _plan(size: int, itemsize: int, real: bool) -> tuple[Array, Array]:
-    """The numbers that the steps of a transform of `size` complex numbers add up, and what they multiply by, one step after the
+    """The radices of the steps of a transform of `size` complex numbers, and what they multiply by, one step after the
     other, in their order.
 
     For a `real` one, what `combine_halves` needs comes behind.
     """
-    def turns(numbers: Array, n: int) -> Array:
+    def turns(values: Array, n: int) -> Array:
         """With angles more exact than float64, whose errors would be three times those of the sums."""
-        return np.exp(-1j * (_TURN / n * (numbers % n))).astype(np.complex128)
+        return np.exp(-1j * (_TURN / n * (values % n))).astype(np.complex128)
 
-    def apart(numbers: Array) -> Array:
-        return np.stack([numbers.real, numbers.imag], -2).ravel()
+    def apart(values: Array) -> Array:
+        return np.stack([values.real, values.imag], -2).ravel()
 
     first, *others = radices = _radices(size)
     n = size // first
@@ -87,7 +87,7 @@ def _plan(size: int, itemsize: int, real: bool) -> tuple[Array, Array]:
 def _transform(source, target, room, factors, radices, size, sign, scale, like):
     """One row; a `sign` of -1 gives the inverse. The factors behind those of the steps."""
     lanes, s = VECTOR_BYTES // like.itemsize, radices[0]
-    m = size // 4 if s == 4 else size // 8  # dividing by what is not a constant takes a tenth of the time of 64 numbers
+    m = size // 4 if s == 4 else size // 8  # dividing by what is not a constant takes a tenth of the time of 64 elements
     here, there = room, moved(room, 2 * size)
     if s == 4:
         _first_of_four(source, here, factors, size, sign)
@@ -163,7 +163,7 @@ def _to_half(source, target, room, factors, radices, size, scale, weight, like):
 
 @jit_exact
 def _to_whole(source, target, room, factors, radices, size, scale, like):
-    """`_to_half`, and the conjugates of its numbers in the other half."""
+    """`_to_half`, and the conjugates of its elements in the other half."""
     _to_half(source, target, room, factors, radices, size, scale, like.dtype.type(1), like)
     y, n = carray(target, (4 * size,)), 2 * size
     for k in range(1, size):
@@ -252,8 +252,8 @@ def transform(x: Array, *, forward: bool, scale: float) -> Array:
 
 
 def transform_to_half(x: Array, *, scale: float, weight: float) -> Array:
-    """The first n / 2 + 1 numbers of the transforms of real numbers along the last dimension, times `scale`; those that stand for
-    two of the transform also times `weight`.
+    """The first n / 2 + 1 elements of the transforms of real numbers along the last dimension, times `scale`; those that stand
+    for two of the transform also times `weight`.
 
     For lengths of twice those of `transform`; float32 or float64, any strides.
     """
@@ -265,7 +265,7 @@ def transform_to_half(x: Array, *, scale: float, weight: float) -> Array:
 
 
 def transform_to_whole(x: Array, *, scale: float) -> Array:
-    """`transform_to_half` with all numbers of the transforms."""
+    """`transform_to_half` with all elements of the transforms."""
     x, n = contiguous(x), x.shape[-1]
     item = x.itemsize
     y = empty(x.shape, _COMPLEX[item])

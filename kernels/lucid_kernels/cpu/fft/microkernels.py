@@ -1,4 +1,4 @@
-"""Steps of a Fourier transform of one row, in LLVM IR: sums of 2 to 8 numbers in vector registers, with unchecked pointers.
+"""Steps of a Fourier transform of one row, in LLVM IR: radix 2 to 8 in vector registers, with unchecked pointers.
 
 Between the steps real and imaginary parts lie apart, the latter `size` elements further on. A step of Stockham's algorithm
 (Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992, section 1.7) goes from x[q + s (p + m j)] to
@@ -65,7 +65,7 @@ class _ComplexVectors(Vectors):
         return re, im
 
     def transform(self, x: list[Complex]) -> list[Complex]:
-        """The transform of 2, 3, 4, 5 or 8 numbers."""
+        """The transform of 2, 3, 4, 5 or 8 elements."""
         if len(x) == 2:
             return [self.add(*x), self.sub(*x)]
         if len(x) % 2:
@@ -76,7 +76,7 @@ class _ComplexVectors(Vectors):
         return [*(self._ahead(a, *b, 1) for a, b in pairs), *(self._ahead(a, *b, -1) for a, b in pairs)]
 
     def _odd_transform(self, x: list[Complex]) -> list[Complex]:
-        """The transform of 3 or 5 numbers: the sums and differences of those that are as far from the first one on either side
+        """The transform of 3 or 5 elements: the sums and differences of those that are as far from the first one on either side
         times cosines and sines.
         """
         n, half = len(x), range(1, len(x) // 2 + 1)
@@ -149,7 +149,7 @@ def _loop(builder: ir.IRBuilder, count: Any, step: int = 1) -> Any:
 def _vectors_of(builder: ir.IRBuilder, count: Any, vectors: _ComplexVectors, whole: bool = False) -> Iterator[Any]:
     """The positions of the vectors that cover `count` neighbours, which fill at least one: the last one ends with them.
 
-    To know that they fill `whole` vectors saves a tenth of the time of 64 numbers.
+    To know that they fill `whole` vectors saves a tenth of the time of 64 elements.
     """
     end = builder.sub(count, ir.Constant(I64, vectors.type.count))
     with _loop(builder, count, vectors.type.count) as (position, _):
@@ -161,10 +161,10 @@ def _double(builder: ir.IRBuilder, count: Any) -> Any:
 
 
 def make_first(radix: int, most: int, whole: bool) -> Any:
-    """The first step, of 4 or 8 numbers, for m not less than `most` or the lanes of a vector; a multiple of them if `whole`."""
+    """The first step, of radix 4 or 8, for m not less than `most` or the lanes of a vector; a multiple of them if `whole`."""
     @intrinsic
     def first(typing, source, target, factors, size, sign):
-        """`size` numbers, whose parts alternate, to numbers with their parts apart; a `sign` of -1 conjugates them before.
+        """`size` elements, whose parts alternate, to elements with their parts apart; a `sign` of -1 conjugates them before.
 
         `factors` has the real parts of exp(-2 pi i p k / size) for all p < m, then the imaginary ones; both for each k from 1 on.
         """
@@ -231,7 +231,7 @@ def make_last(radix: int, most: int) -> Any:
     """The last step, for s as in those before."""
     @intrinsic
     def last(typing, source, target, size, scale, scale_imag):
-        """To numbers whose parts alternate, the real ones times `scale`, the imaginary ones times `scale_imag`."""
+        """To elements whose parts alternate, the real parts times `scale`, the imaginary parts times `scale_imag`."""
         def emit(context, builder, signature, arguments):
             source, target, size, *scales = arguments
             vectors = _vectors(builder, source, most)
@@ -253,7 +253,7 @@ def make_last(radix: int, most: int) -> Any:
 
 @intrinsic
 def combine_halves(typing, source, target, factors, size, scale, sign):
-    """Between the transform of `size` numbers and that of twice as many real ones, of which they are the even and the odd ones:
+    """Between the transform of `size` elements and that of twice as many real ones, of which they are the even and the odd ones:
 
     for A = source[k], B = the conjugate of source[size - k] and f = factors[k], target[k] = (A + B + f (A - B)) * scale, and
     target[size - k] is the conjugate of (A + B - f (A - B)) * scale; for all k < size / 2, which fill a vector. Parts

@@ -40,7 +40,7 @@ def _positions(mask: Any, start: int, y: Any) -> None:
 
 
 @jit_parallel
-def _places_parallel(mask: Any, edges: Any, y: Any) -> None:
+def _positions_parallel(mask: Any, edges: Any, y: Any) -> None:
     for i in numba.prange(chunks(mask.size)):
         _positions(chunk(mask, i), i * GRAIN, y[edges[i] : edges[i + 1]])
 
@@ -91,7 +91,7 @@ def positions(mask: Array) -> Array:
     """The flat int64 positions of the True elements."""
     flat, edges = _edges(mask)
     y = empty((int(edges[-1]),), np.int64)
-    _places_parallel(flat, edges, y)
+    _positions_parallel(flat, edges, y)
     return y
 
 

@@ -1,7 +1,7 @@
 """Planes of another size, whose rows and columns are weighted sums of a few neighbours: interpolation and its gradients.
 
 Rows are added up as they lie. For the columns as many rows as a vector has lanes are transposed, so that neighbouring columns
-are whole vectors: no element is gathered by itself, whatever the weights. Both happen in the L1 cache, on the way from x to y.
+are whole vectors: no element is gathered by itself, whatever the weights. Both happen in the L1 cache, between x and y.
 """
 from __future__ import annotations
 

@@ -58,8 +58,7 @@ def _pivot(block, k, sign, swaps):
 
 @jit_exact
 def _eliminate(block, sign, swaps, failed):
-    """Make the left of the block upper triangular. `failed` gets the numbers, from 1, of the first pivots that are zero.
-    """
+    """Make the left of the block upper triangular. `failed` gets the indices, from 1, of the first pivots that are zero."""
     n, columns = block.shape[0], block.shape[1]
     factor, zero = np.empty(_LANES, block.dtype), block.dtype.type(0)
     for k in range(n):

@@ -1,6 +1,6 @@
 """Calls of the Fortran routines of LAPACK and BLAS inside NumPy's wheel, one for each matrix of a stack.
 
-One compiled loop serves every routine and dtype: a Fortran routine takes nothing but addresses. NumPy's own functions convert
+One compiled loop calls every routine of any dtype: a Fortran routine takes nothing but addresses. NumPy's own functions convert
 float32 to float64, and take two to ten times as long as the routines of float32.
 """
 
@@ -81,7 +81,7 @@ def run(routine: int, arguments: Sequence[Argument], count: int, work: int) -> N
 def routine(name: str) -> tuple[int, Any]:
     """The address of a routine, such as dgetrf_, and the dtype of its integers."""
     found = openblas.routine(name)
-    assert found is not None, name  # `available` has been asked
+    assert found is not None, name  # `available` has been checked
     return found[0], np.dtype(found[1])
 
 

@@ -11,7 +11,7 @@ from ..arrays.strided_copy import copy
 from ..movement.triangles import triangle
 from .lapack_calls import LETTERS, Argument, letter, routine, run
 
-_WORDS = {4: np.int32, 8: np.int64}  # that numbers are moved as, by their size
+_WORDS = {4: np.int32, 8: np.int64}  # as which elements are moved, by their size
 
 
 def _triangle(x: Array, lower: bool) -> Array:
@@ -79,8 +79,8 @@ def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
 
 
 def eigh(a: Array, *, uplo: str, vectors: bool) -> tuple[Array, Array | None, Array]:
-    """syevd: rising eigenvalues of symmetric matrices, of which the triangle `uplo` is read, eigenvectors or None, and numbers
-    that are 0 where they were found, int (...).
+    """syevd: rising eigenvalues of symmetric matrices, of which the triangle `uplo` is read, eigenvectors or None, and
+    LAPACK's info, int (...): 0 where they were found.
     """
     n, by_columns = a.shape[-1], copy(a.swapaxes(-1, -2))
     decompose, integer = routine(LETTERS[a.dtype.char] + "syevd_")
@@ -94,8 +94,8 @@ def eigh(a: Array, *, uplo: str, vectors: bool) -> tuple[Array, Array | None, Ar
 
 
 def svd(x: Array, *, full_matrices: bool, vectors: bool = True) -> tuple[Array | None, Array, Array | None, Array]:
-    """gesdd: U, falling singular values and V^T of real matrices (..., m, n), None without `vectors`, and numbers that are 0
-    where they were found, int (...).
+    """gesdd: U, falling singular values and V^T of real matrices (..., m, n), None without `vectors`, and
+    LAPACK's info, int (...): 0 where they were found.
     """
     (rows, columns), batch = x.shape[-2:], x.shape[:-2]
     by_columns, kind = copy(x.swapaxes(-1, -2)), "N" if not vectors else "A" if full_matrices else "S"

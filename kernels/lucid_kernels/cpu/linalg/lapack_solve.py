@@ -55,7 +55,7 @@ def solve(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def inverse(a: Array) -> tuple[Array, Array]:
-    """getri: the inverses of matrices (..., n, n), NaN of singular ones, and the numbers of `lu_factor`, int32 (...)."""
+    """getri: the inverses of matrices (..., n, n), NaN of singular ones, and the info of `lu_factor`, int32 (...)."""
     compact, pivots, info = lu_factor(a)
     by_columns, n = compact.swapaxes(-1, -2), a.shape[-1]
     getri, integer = routine(LETTERS[a.dtype.char] + "getri_")

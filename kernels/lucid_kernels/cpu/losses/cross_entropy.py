@@ -73,7 +73,7 @@ def _rows(
 ) -> None:
     """Losses (N,) and, where `grad` is not empty, scale * d loss / dx for x (N, C).
 
-    `streaming`: the gradient goes past the caches; without label smoothing.
+    `streaming`: non-temporal stores of the gradient; without label smoothing.
     """
     real = x.dtype.type
     one, zero = real(1), real(0)
@@ -218,7 +218,7 @@ def _rows_parallel(
 def _planes(
     x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
 ) -> None:
-    """x and grad (N, C, S), target and losses (N, S); an empty grad (0, C, S) asks for none."""
+    """x and grad (N, C, S), target and losses (N, S); without a gradient, grad is (0, C, S)."""
     size = x.shape[2]
     stretches = (size + _STRETCH - 1) // _STRETCH
     with_grad = grad.size > 0

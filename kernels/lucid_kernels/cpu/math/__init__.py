@@ -11,6 +11,6 @@
 `gamma`: derivatives of lgamma, and the Hurwitz zeta function.
 `incomplete_gamma`: the incomplete gamma functions.
 `bessel`: modified Bessel functions.
-`series`, `special_tables`: sums and coefficients that special functions share.
+`series`: sums that special functions share.
 """
 from ..runtime import numba_import as numba_import

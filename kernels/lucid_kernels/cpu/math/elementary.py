@@ -34,7 +34,7 @@ UNARY = ("ceil", "cos", "erf", "erfc", "exp2", "expm1", "floor", "log", "log1p",
 # ---- choices -------------------------------------------------------------------------------------------------------------
 def _choice(comparison: str) -> Callable[..., Any]:
     """`x` where it compares so to `y`, or is NaN, else `y`: three instructions. LLVM's own `maximum`, which also tells the zeros
-    apart, takes more; `clip` of 1M numbers took 1.4 times as long.
+    apart, takes more; `clip` of 1M elements took 1.4 times as long.
     """
 
     def typed(typing_context: Any, x: Any, y: Any) -> Any:
@@ -190,7 +190,7 @@ def _expm1_64(x: float) -> float:
 
 # ---- rests and distances ---------------------------------------------------------------------------------------------------
 # The rest by multiples of y 2^260, y 2^208, ..., y: quotients have at most 53 bits, so a product with y that is added unrounded
-# leaves an exact rest, at most one divisor off. Quotients of float32 numbers are below 2^278. libm's takes 10 times as long.
+# leaves an exact rest, at most one divisor off. Quotients of float32 are below 2^278. libm's takes 10 times as long.
 @jit_inline
 def _fmod(x: float, y: float) -> float:
     rest, divisor = abs(x), abs(y)
@@ -207,7 +207,7 @@ def _fmod(x: float, y: float) -> float:
 
 @jit_inline
 def _hypot(x: float, y: float) -> float:
-    size = math.sqrt(x * x + y * y)  # of float32 numbers: no square is too large or too small
+    size = math.sqrt(x * x + y * y)  # of float32: no square is too large or too small
     return select(abs(x) == math.inf or abs(y) == math.inf, math.inf, size)
 
 
@@ -372,7 +372,7 @@ vectorised(tan, _tan32, math.tan, native=True)
 
 
 def vectorised_pair(function: Any, single: Any, double: Any) -> None:
-    """`_vectorised` for a function of two numbers of one type."""
+    """`_vectorised` for a function of two scalars of one type."""
 
     def choose(x, y):
         if x != types.float32:

@@ -2,7 +2,7 @@
 
 `tolerance` is the relative size of the terms at which sums and fractions end.
 
-Which of the expansions serves where follows Cephes (igam.c); they are cited at the functions.
+Which of the expansions is used where follows Cephes (igam.c); they are cited at the functions.
 """
 from __future__ import annotations
 

@@ -47,11 +47,11 @@ class Registers:
         """x * y + z, rounded once."""
         return self._call("llvm.fma.v16f32", x, y, z)
 
-    def look_up(self, table: Any, places: Any) -> Any:
-        """Entries of a table of 32 numbers, at the places in the low five bits of each lane."""
-        places = self.builder.bitcast(places, ir.VectorType(_INDEX, _LANES))
+    def look_up(self, table: Any, indices: Any) -> Any:
+        """Entries of a table of 32, at the indices in the low five bits of each lane."""
+        indices = self.builder.bitcast(indices, ir.VectorType(_INDEX, _LANES))
         low, high = (ir.Constant(self.type, half.tolist()) for half in np.asarray(table, np.float32).reshape(2, _LANES))
-        return self._call("llvm.x86.avx512.vpermi2var.ps.512", low, places, high)
+        return self._call("llvm.x86.avx512.vpermi2var.ps.512", low, indices, high)
 
     def scaled(self, x: Any, exponent: Any) -> Any:
         """x times 2 to the power `exponent`, rounded down to an integer."""
@@ -108,5 +108,5 @@ def _first(builder: ir.IRBuilder, vector: Any, lanes: int) -> Any:
     count = vector.type.count
     if count == lanes:
         return vector
-    places = ir.Constant(ir.VectorType(_INDEX, lanes), [lane % count for lane in range(lanes)])
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), places)
+    indices = ir.Constant(ir.VectorType(_INDEX, lanes), [lane % count for lane in range(lanes)])
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), indices)

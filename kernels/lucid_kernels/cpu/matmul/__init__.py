@@ -1,6 +1,8 @@
 """Products of matrices.
 
-`matmul`: the kernels; chooses the algorithm.
+`matmul`: the kernels, and the list of the algorithms.
+`problem`: what the choice depends on.
+`__main__`: `explain` on the command line.
 `skinny`: few rows, with the other matrix read as it lies (small M).
 `blocked`: tiles that read both operands where they lie.
 `openblas_tiles`: tiles, or matrices of a stack, each by OpenBLAS on one thread.
@@ -12,7 +14,6 @@
 `dot`: the inner product of two vectors.
 `tiling`: how a product is cut into tiles.
 `packing`: operands in the order in which the blocks read them.
-`patch_packing`: packed straight from images.
 `batch_offsets`: where the matrices of a stack lie.
 `microkernels`, `panel_microkernels`: the register blocks.
 

@@ -50,8 +50,8 @@ def add_into(target: Array, source: Array) -> None:
     """
     size = target.itemsize
     *outer, last = dimensions(target, source, size) or [Dimension(1, 0, 0)]
-    served = target.size >= _LARGE and target.dtype.char in "fd" and last.length >= _LONG_ROW
-    if not served or last.target != size or last.source not in (0, size):
+    suited = target.size >= _LARGE and target.dtype.char in "fd" and last.length >= _LONG_ROW
+    if not suited or last.target != size or last.source not in (0, size):
         np.add(target, source, out=target)
         return
     repeated, like = last.source == 0, np.empty(0, target.dtype)

@@ -2,8 +2,8 @@
 
 `batch_norm`: the kernels; chooses how the array is cut.
 `batch_norm_planes`: (N, C, S), some channels at a time.
-`batch_norm_samples`: arrays that fit into the caches of the threads, cut along the samples.
 `batch_norm_2d`: large (N, C).
+`batch_norm_relu`: with a residual and ReLU in the same pass.
 `channel_loops`, `channel_microkernels`: the loops over neighbouring channels.
 `channel_parameters`: scale, shift and statistics of each channel as one argument.
 `group_norm`: groups of channels.

@@ -2,7 +2,7 @@
 
 Channels must be walked along contiguous memory: `batch_norm_planes` takes (N, C, S) and runs along S, `batch_norm_2d`
 a large (N, C) and runs along a block of channels. A small (N, C) is copied to (1, C, N): that takes microseconds, compiling the
-columns half a second each way.
+columns half a second in each direction.
 
 Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
 float64: so float32 inputs with a large mean stay exact. float16 and bfloat16 are computed in float32.
@@ -44,21 +44,21 @@ def batch_norm(
     """
     out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
     y = result(out_y, x.shape, x.dtype)
-    numbers = numbers_to_train(x, weight, bias, running_mean, running_var)
+    parameters = parameters_to_train(x, weight, bias, running_mean, running_var)
     if x.size:
         inputs = grouped(x)
         target = grouped_result(y, inputs)
         if inputs.ndim == 2:
-            columns.train(inputs, numbers, float(momentum), float(eps), target)
+            columns.train(inputs, parameters, float(momentum), float(eps), target)
         else:
-            rows.forward(inputs, None, numbers, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
+            rows.forward(inputs, None, parameters, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
         ungroup(target, y)
     return (
         deliver(out_y, y),
-        deliver(out_mean, numbers[MEAN]),
-        deliver(out_rstd, numbers[RSTD]),
-        deliver_running(out_running_mean, numbers[NEW_MEAN], running_mean),
-        deliver_running(out_running_var, numbers[NEW_VAR], running_var),
+        deliver(out_mean, parameters[MEAN]),
+        deliver(out_rstd, parameters[RSTD]),
+        deliver_running(out_running_mean, parameters[NEW_MEAN], running_mean),
+        deliver_running(out_running_var, parameters[NEW_VAR], running_var),
     )
 
 
@@ -73,7 +73,7 @@ def batch_norm_grad(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Gradients dx (N, C, *S), dweight (C,) and dbias (C,) of `batch_norm`, through its statistics too."""
-    return gradients(g, x, numbers_of(x, weight, None, mean, rstd), True, out)
+    return gradients(g, x, parameters_of(x, weight, None, mean, rstd), True, out)
 
 
 @upcast_half
@@ -90,13 +90,13 @@ def batch_norm_eval(
     """Normalise x (N, C, *S) by the running statistics."""
     y = result(out, x.shape, x.dtype)
     if x.size:
-        numbers = numbers_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
+        parameters = parameters_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
         inputs = grouped(x)
         target = grouped_result(y, inputs)
         if inputs.ndim == 2:
-            columns.affine(inputs, numbers, target)
+            columns.affine(inputs, parameters, target)
         else:
-            rows.forward(inputs, None, numbers, None, None, 0.0, 0.0, target, streams(2 * x.nbytes))
+            rows.forward(inputs, None, parameters, None, None, 0.0, 0.0, target, streams(2 * x.nbytes))
         ungroup(target, y)
     return deliver(out, y)
 
@@ -113,7 +113,7 @@ def batch_norm_eval_grad(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Gradients dx (N, C, *S), dweight (C,) and dbias (C,) of `batch_norm_eval`; the statistics are constants."""
-    return gradients(g, x, numbers_of(x, weight, None, running_mean, inverse_deviation(running_var, eps)), None, out)
+    return gradients(g, x, parameters_of(x, weight, None, running_mean, inverse_deviation(running_var, eps)), None, out)
 
 
 # ---- what `batch_norm_relu` shares -----------------------------------------------------------------------------------
@@ -140,27 +140,27 @@ def ungroup(target: Array, y: Array) -> None:
         y.reshape(y.shape[:2])[...] = target[0].T
 
 
-def numbers_of(x: Array, weight: Array | None, bias: Array | None, mean: Array | None, rstd: Array | None) -> Array:
+def parameters_of(x: Array, weight: Array | None, bias: Array | None, mean: Array | None, rstd: Array | None) -> Array:
     """The rows of `channel_parameters` for x (N, C, *), of which the kernels fill the last four."""
-    numbers = np.empty((ROWS, x.shape[1]), x.dtype)
-    numbers[WEIGHT] = 1 if weight is None else weight
-    numbers[BIAS] = 0 if bias is None else bias
+    parameters = np.empty((ROWS, x.shape[1]), x.dtype)
+    parameters[WEIGHT] = 1 if weight is None else weight
+    parameters[BIAS] = 0 if bias is None else bias
     if mean is not None:
-        numbers[MEAN], numbers[RSTD] = mean, rstd
-    return numbers
+        parameters[MEAN], parameters[RSTD] = mean, rstd
+    return parameters
 
 
-def numbers_to_train(
+def parameters_to_train(
     x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None
 ) -> Array:
     """The rows of `channel_parameters` for x (N, C, *), of which the kernel fills the statistics, unless x is empty."""
-    numbers = numbers_of(x, weight, bias, None, None)
-    numbers[OLD_MEAN] = 0 if running_mean is None else running_mean
-    numbers[OLD_VAR] = 1 if running_var is None else running_var
+    parameters = parameters_of(x, weight, bias, None, None)
+    parameters[OLD_MEAN] = 0 if running_mean is None else running_mean
+    parameters[OLD_VAR] = 1 if running_var is None else running_var
     if x.size == 0:
-        numbers[MEAN : RSTD + 1] = 0
-        numbers[NEW_MEAN], numbers[NEW_VAR] = numbers[OLD_MEAN], numbers[OLD_VAR]
-    return numbers
+        parameters[MEAN : RSTD + 1] = 0
+        parameters[NEW_MEAN], parameters[NEW_VAR] = parameters[OLD_MEAN], parameters[OLD_VAR]
+    return parameters
 
 
 def inverse_deviation(variance: Array, eps: float) -> Array:
@@ -179,7 +179,7 @@ def deliver_running(out: Array | None, updated: Array, old: Array | None) -> Arr
 
 
 def gradients(
-    g: Array, x: Array, numbers: Array, training: bool | None, out: Sequence[Array | None] | None
+    g: Array, x: Array, parameters: Array, training: bool | None, out: Sequence[Array | None] | None
 ) -> tuple[Array, Array, Array]:
     """dx, dweight and dbias; with None for `training` mean and rstd are constants."""
     out_dx, out_dweight, out_dbias = outputs(out, 3)
@@ -188,10 +188,10 @@ def gradients(
         inputs = grouped(x)
         target = grouped_result(dx, inputs)
         if inputs.ndim == 2:
-            columns.gradient(grouped(g), inputs, numbers, training, target)
+            columns.gradient(grouped(g), inputs, parameters, training, target)
         else:
-            rows.gradient(grouped(g), inputs, None, numbers, training, None, target, None, streams(3 * x.nbytes))
+            rows.gradient(grouped(g), inputs, None, parameters, training, None, target, None, streams(3 * x.nbytes))
         ungroup(target, dx)
     else:
-        numbers[DWEIGHT], numbers[DBIAS] = 0, 0
-    return deliver(out_dx, dx), deliver(out_dweight, numbers[DWEIGHT]), deliver(out_dbias, numbers[DBIAS])
+        parameters[DWEIGHT], parameters[DBIAS] = 0, 0
+    return deliver(out_dx, dx), deliver(out_dweight, parameters[DWEIGHT]), deliver(out_dbias, parameters[DBIAS])

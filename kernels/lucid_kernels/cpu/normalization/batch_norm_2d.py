@@ -34,12 +34,12 @@ def _shift_of(first):
 
 
 @jit
-def _affine(x, numbers, y, first, last):
+def _affine(x, parameters, y, first, last):
     """y = (x - mean) * rstd * weight + bias for the rows first..last of (N, C)."""
-    numbers = numbers.copy()
-    move_infinities(numbers, 0, x.shape[1])
-    mean, bias = numbers[MEAN], numbers[BIAS]
-    scale = numbers[RSTD] * numbers[WEIGHT]
+    parameters = parameters.copy()
+    move_infinities(parameters, 0, x.shape[1])
+    mean, bias = parameters[MEAN], parameters[BIAS]
+    scale = parameters[RSTD] * parameters[WEIGHT]
     for n in range(first, last):
         row = x[n]
         target = y[n]
@@ -48,16 +48,16 @@ def _affine(x, numbers, y, first, last):
 
 
 @jit_parallel
-def affine(x, numbers, y):
+def affine(x, parameters, y):
     """y = (x - mean) * rstd * weight + bias for x (N, C)."""
     count = x.shape[0]
     step = row_chunk(x.shape[1])
     for i in numba.prange((count + step - 1) // step):
-        _affine(x, numbers, y, i * step, min(count, (i + 1) * step))
+        _affine(x, parameters, y, i * step, min(count, (i + 1) * step))
 
 
 @jit
-def _train(x, numbers, momentum, eps, y, first, last):
+def _train(x, parameters, momentum, eps, y, first, last):
     """Normalise channels first..last of (N, C)."""
     samples = x.shape[0]
     width = last - first
@@ -73,34 +73,34 @@ def _train(x, numbers, momentum, eps, y, first, last):
             sum1[j] += d
             sum2[j] += d * d
     for j in range(width):
-        finish(numbers, first + j, sum1[j], sum2[j], shift[j], samples, momentum, eps)
-    move_infinities(numbers, first, last)
-    mean, bias = numbers[MEAN, first:last], numbers[BIAS, first:last]
-    scale = numbers[RSTD, first:last] * numbers[WEIGHT, first:last]
+        finish(parameters, first + j, sum1[j], sum2[j], shift[j], samples, momentum, eps)
+    move_infinities(parameters, first, last)
+    mean, bias = parameters[MEAN, first:last], parameters[BIAS, first:last]
+    scale = parameters[RSTD, first:last] * parameters[WEIGHT, first:last]
     for n in range(samples):
         row = x[n, first:last]
         target = y[n, first:last]
         for j in range(row.shape[0]):
             target[j] = (row[j] - mean[j]) * scale[j] + bias[j]
-    restore_means(numbers, first, last)
+    restore_means(parameters, first, last)
 
 
 @jit_parallel
-def train(x, numbers, momentum, eps, y):
-    """y = (x - mean) * rstd * weight + bias with the statistics of x (N, C), which are put into `numbers`."""
+def train(x, parameters, momentum, eps, y):
+    """y = (x - mean) * rstd * weight + bias with the statistics of x (N, C), which are put into `parameters`."""
     channels = x.shape[1]
     for block in numba.prange((channels + _BLOCK - 1) // _BLOCK):
-        _train(x, numbers, momentum, eps, y, block * _BLOCK, min(channels, (block + 1) * _BLOCK))
+        _train(x, parameters, momentum, eps, y, block * _BLOCK, min(channels, (block + 1) * _BLOCK))
 
 
 @jit
-def _gradient(g, x, numbers, training, dx, first, last):
+def _gradient(g, x, parameters, training, dx, first, last):
     """`gradient` for channels first..last."""
     samples = x.shape[0]
     width = last - first
     sum_g = np.zeros(width)
     sum_gx = np.zeros(width)
-    mean = numbers[MEAN, first:last]
+    mean = parameters[MEAN, first:last]
     for n in range(samples):
         row = x[n, first:last]
         grad = g[n, first:last]
@@ -109,9 +109,9 @@ def _gradient(g, x, numbers, training, dx, first, last):
             sum_gx[j] += np.float64(grad[j]) * (row[j] - mean[j])
     scale = np.empty(width, x.dtype)
     for j in range(width):
-        finish_grad(numbers, first + j, sum_g[j], sum_gx[j], samples)
-        scale[j] = numbers[WEIGHT, first + j] * numbers[RSTD, first + j]
-    shift, slope = numbers[SHIFT, first:last], numbers[SLOPE, first:last]
+        finish_grad(parameters, first + j, sum_g[j], sum_gx[j], samples)
+        scale[j] = parameters[WEIGHT, first + j] * parameters[RSTD, first + j]
+    shift, slope = parameters[SHIFT, first:last], parameters[SLOPE, first:last]
     for n in range(samples):
         row = x[n, first:last]
         grad = g[n, first:last]
@@ -125,8 +125,8 @@ def _gradient(g, x, numbers, training, dx, first, last):
 
 
 @jit_parallel
-def gradient(g, x, numbers, training, dx):
-    """dx (N, C), and the gradients of weight and bias in `numbers`; with None for `training` mean and rstd are constants."""
+def gradient(g, x, parameters, training, dx):
+    """dx (N, C), and the gradients of weight and bias in `parameters`; with None for `training` mean and rstd are constants."""
     channels = x.shape[1]
     for block in numba.prange((channels + _BLOCK - 1) // _BLOCK):
-        _gradient(g, x, numbers, training, dx, block * _BLOCK, min(channels, (block + 1) * _BLOCK))
+        _gradient(g, x, parameters, training, dx, block * _BLOCK, min(channels, (block + 1) * _BLOCK))

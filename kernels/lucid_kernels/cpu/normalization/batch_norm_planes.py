@@ -60,7 +60,7 @@ def _wide_sums(x, c, shift):
 
 
 @jit
-def _choose_shifts(x, numbers, first, last):
+def _choose_shifts(x, parameters, first, last):
     """What the sums of channels first..last are taken around: the means of the first sample, near enough that sums in the dtype
     of x lose nothing; 0 where it is inf or NaN, so that only the mean has it.
     """
@@ -68,92 +68,92 @@ def _choose_shifts(x, numbers, first, last):
     for c in range(first, last):
         start = np.uint64(c * length)
         shift = sum_of(x, start, start + np.uint64(length)) / length
-        numbers[MEAN, c] = shift if np.isfinite(shift) else 0.0
+        parameters[MEAN, c] = shift if np.isfinite(shift) else 0.0
 
 
 @jit
-def _finish_channel(x, numbers, c, sum1, sum2, momentum, eps):
+def _finish_channel(x, parameters, c, sum1, sum2, momentum, eps):
     """Mean, 1/std and new running statistics of channel c, from the sums of x - shift and of its square.
 
     An inf or NaN of the sums comes from x or from a square that is too large for float32: float64 tells.
     """
-    shift = np.float64(numbers[MEAN, c])
+    shift = np.float64(parameters[MEAN, c])
     if not np.isfinite(sum2):
         sum1, sum2 = _wide_sums(x, c, shift)
-    finish(numbers, c, sum1, sum2, shift, x.shape[0] * x.shape[2], momentum, eps)
+    finish(parameters, c, sum1, sum2, shift, x.shape[0] * x.shape[2], momentum, eps)
 
 
 @jit
-def _statistics(x, numbers, momentum, eps, memory, first, last):
+def _statistics(x, parameters, momentum, eps, memory, first, last):
     """Those of channels first..last."""
-    _choose_shifts(x, numbers, first, last)
-    shifted_sums(x, first, last, numbers, memory)
+    _choose_shifts(x, parameters, first, last)
+    shifted_sums(x, first, last, parameters, memory)
     for c in range(first, last):
-        _finish_channel(x, numbers, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], momentum, eps)
+        _finish_channel(x, parameters, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], momentum, eps)
 
 
 @jit
-def _forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, last):
+def _forward_of(x, residual, parameters, training, relu, momentum, eps, y, stream, first, last):
     """`forward` for channels first..last."""
     if training is not None:
         memory = np.empty((last - first) * (SUM_BYTES // 8))
-        _statistics(x, numbers, momentum, eps, memory, first, last)
-    move_infinities(numbers, first, last)
+        _statistics(x, parameters, momentum, eps, memory, first, last)
+    move_infinities(parameters, first, last)
     if relu is None:
-        normalize(x, x, first, last, numbers, y, stream)
+        normalize(x, x, first, last, parameters, y, stream)
     elif residual is None:
-        normalize_relu(x, x, first, last, numbers, y, stream)
+        normalize_relu(x, x, first, last, parameters, y, stream)
     else:
-        normalize_add_relu(x, residual, first, last, numbers, y, stream)
-    restore_means(numbers, first, last)
+        normalize_add_relu(x, residual, first, last, parameters, y, stream)
+    restore_means(parameters, first, last)
 
 
 @jit_parallel
-def forward(x, residual, numbers, training, relu, momentum, eps, y, stream):
+def forward(x, residual, parameters, training, relu, momentum, eps, y, stream):
     """y = (x - mean) * rstd * weight + bias; with `relu` the larger of that, plus the residual unless that is None, and 0.
 
-    `numbers` has the rows of `channel_parameters`: weight, bias and the old running statistics are read, the others are written;
-    with None for `training` mean and rstd are read, and nothing is written.
+    `parameters` has the rows of `channel_parameters`: weight, bias and the old running statistics are read, the others are
+    written; with None for `training` mean and rstd are read, and nothing is written.
     """
     channels, each, step = x.shape[1], _each_of(x), _at_once(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
-            _forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, min(end, first + step))
+            _forward_of(x, residual, parameters, training, relu, momentum, eps, y, stream, first, min(end, first + step))
         if stream:
             fence()
 
 
 @jit
-def _gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, last):
+def _gradient_of(g, x, y, parameters, training, relu, dx, gm, stream, first, last):
     """`gradient` for channels first..last."""
     memory = np.empty((last - first) * (SUM_BYTES // 8))
     if relu is None:
-        grad_sums(g, x, first, last, numbers, memory)
+        grad_sums(g, x, first, last, parameters, memory)
     elif gm is None:
-        recomputed_grad_sums(g, x, first, last, numbers, memory)
+        recomputed_grad_sums(g, x, first, last, parameters, memory)
     else:
-        masked_grad_sums(g, y, x, first, last, numbers, gm, memory)
+        masked_grad_sums(g, y, x, first, last, parameters, gm, memory)
     for c in range(first, last):
-        finish_grad(numbers, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], x.shape[0] * x.shape[2])
+        finish_grad(parameters, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], x.shape[0] * x.shape[2])
     if training is not None:
         if relu is None:
-            grad(g, x, first, last, numbers, dx, stream)
+            grad(g, x, first, last, parameters, dx, stream)
         elif gm is None:
-            recomputed_grad(g, x, first, last, numbers, dx, stream)
+            recomputed_grad(g, x, first, last, parameters, dx, stream)
         else:
-            grad(gm, x, first, last, numbers, dx, stream)
+            grad(gm, x, first, last, parameters, dx, stream)
     elif relu is None:
-        constant_grad(g, x, first, last, numbers, dx, stream)
+        constant_grad(g, x, first, last, parameters, dx, stream)
     elif gm is None:
-        recomputed_constant_grad(g, x, first, last, numbers, dx, stream)
+        recomputed_constant_grad(g, x, first, last, parameters, dx, stream)
     else:
-        constant_grad(gm, x, first, last, numbers, dx, stream)
+        constant_grad(gm, x, first, last, parameters, dx, stream)
 
 
 @jit_parallel
-def gradient(g, x, y, numbers, training, relu, dx, gm, stream):
-    """The gradients of `forward`: dx, and those of weight and bias in `numbers`; of the residual gm, if there was one.
+def gradient(g, x, y, parameters, training, relu, dx, gm, stream):
+    """The gradients of `forward`: dx, and those of weight and bias in `parameters`; of the residual gm, if there was one.
 
     With None for `training` mean and rstd are constants. y is the result, None like gm without a residual.
     """
@@ -161,6 +161,6 @@ def gradient(g, x, y, numbers, training, relu, dx, gm, stream):
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
-            _gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, min(end, first + step))
+            _gradient_of(g, x, y, parameters, training, relu, dx, gm, stream, first, min(end, first + step))
         if stream:
             fence()

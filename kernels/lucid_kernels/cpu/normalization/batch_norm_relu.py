@@ -22,8 +22,8 @@ from .batch_norm import (
     grouped,
     grouped_result,
     inverse_deviation,
-    numbers_of,
-    numbers_to_train,
+    parameters_of,
+    parameters_to_train,
     ungroup,
 )
 from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
@@ -50,41 +50,41 @@ def batch_norm_relu(
     """
     out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
     y = result(out_y, x.shape, x.dtype)
-    numbers = numbers_of_mode(x, weight, bias, running_mean, running_var, training, eps)
+    parameters = parameters_of_mode(x, weight, bias, running_mean, running_var, training, eps)
     if x.size:
         inputs, added = grouped(x), None if residual is None else grouped(residual)
         target, moved = grouped_result(y, inputs), (2 if residual is None else 3) * x.nbytes
         if inputs.ndim == 3:
-            rows.forward(inputs, added, numbers, training or None, True, float(momentum), float(eps), target, streams(moved))
+            rows.forward(inputs, added, parameters, training or None, True, float(momentum), float(eps), target, streams(moved))
         else:
             if training:
-                columns.train(inputs, numbers, float(momentum), float(eps), target)
+                columns.train(inputs, parameters, float(momentum), float(eps), target)
             else:
-                columns.affine(inputs, numbers, target)
+                columns.affine(inputs, parameters, target)
             if added is not None:
                 target += added
             np.maximum(target, 0, out=target)
         ungroup(target, y)
     return (
         deliver(out_y, y),
-        deliver(out_mean, numbers[MEAN]),
-        deliver(out_rstd, numbers[RSTD]),
-        deliver_running(out_running_mean, numbers[NEW_MEAN], running_mean),
-        deliver_running(out_running_var, numbers[NEW_VAR], running_var),
+        deliver(out_mean, parameters[MEAN]),
+        deliver(out_rstd, parameters[RSTD]),
+        deliver_running(out_running_mean, parameters[NEW_MEAN], running_mean),
+        deliver_running(out_running_var, parameters[NEW_VAR], running_var),
     )
 
 
-def numbers_of_mode(
+def parameters_of_mode(
     x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None, training: bool,
     eps: float
 ) -> Array:  # fmt: skip
-    """The rows of `channel_parameters` for x (N, C, *): `numbers_to_train`, or without `training` those to apply."""
+    """The rows of `channel_parameters` for x (N, C, *): `parameters_to_train`, or without `training` those to apply."""
     if training:
-        return numbers_to_train(x, weight, bias, running_mean, running_var)
+        return parameters_to_train(x, weight, bias, running_mean, running_var)
     assert running_mean is not None and running_var is not None
-    numbers = numbers_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
-    numbers[NEW_MEAN], numbers[NEW_VAR] = running_mean, running_var
-    return numbers
+    parameters = parameters_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
+    parameters[NEW_MEAN], parameters[NEW_VAR] = running_mean, running_var
+    return parameters
 
 
 @upcast_half(results=(1, 3, 4, 0))
@@ -107,7 +107,7 @@ def batch_norm_relu_grad(
     out_dx, out_dweight, out_dbias, out_dresidual = outputs(out, 4)
     dx = result(out_dx, x.shape, x.dtype)
     dresidual = None if y is None else result(out_dresidual, x.shape, x.dtype)
-    numbers = numbers_of(x, weight, bias, mean, rstd)
+    parameters = parameters_of(x, weight, bias, mean, rstd)
     if x.size:
         inputs = grouped(x)
         if inputs.ndim == 3:
@@ -115,15 +115,15 @@ def batch_norm_relu_grad(
             results = None if y is None else grouped(y)
             masked = None if dresidual is None else grouped_result(dresidual, inputs)
             moved = (3 if y is None else 5) * x.nbytes
-            rows.gradient(grouped(g), inputs, results, numbers, training or None, True, target, masked, streams(moved))
+            rows.gradient(grouped(g), inputs, results, parameters, training or None, True, target, masked, streams(moved))
             ungroup(target, dx)
             if masked is not None and dresidual is not None:
                 ungroup(masked, dresidual)
         else:
             if y is None:
-                y = ((inputs - numbers[MEAN]) * (numbers[RSTD] * numbers[WEIGHT]) + numbers[BIAS]).reshape(x.shape)
-            plain.gradients(relu_grad(g, y, out=dresidual), x, numbers, training or None, (dx, None, None))
+                y = ((inputs - parameters[MEAN]) * (parameters[RSTD] * parameters[WEIGHT]) + parameters[BIAS]).reshape(x.shape)
+            plain.gradients(relu_grad(g, y, out=dresidual), x, parameters, training or None, (dx, None, None))
     else:
-        numbers[DWEIGHT], numbers[DBIAS] = 0, 0
-    results_of = (deliver(out_dx, dx), deliver(out_dweight, numbers[DWEIGHT]), deliver(out_dbias, numbers[DBIAS]))
+        parameters[DWEIGHT], parameters[DBIAS] = 0, 0
+    results_of = (deliver(out_dx, dx), deliver(out_dweight, parameters[DWEIGHT]), deliver(out_dbias, parameters[DBIAS]))
     return (*results_of, None if dresidual is None else deliver(out_dresidual, dresidual))

@@ -2,7 +2,7 @@
 
 They work on the rows of some channels in one sample, which lie in one piece of memory, then in the next one. A channel by
 itself is short pieces in many pages, which the processor does not foresee, and which fall into few sets of the caches: planes
-of 4x4 took 3 times as long. The loops ask for what they read next. Nothing is checked.
+of 4x4 took 3 times as long. The loops prefetch what they read next. Nothing is checked.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..simd.nontemporal import streamed
 
 # Bytes of neighbouring channels of a sample that one thread takes at once.
 RUN = 4096
-# Bytes of a row up to which the L1 cache keeps that of the next sample until it is read. Longer ones are asked for RUN ahead.
+# Bytes of a row up to which the L1 cache keeps that of the next sample until it is read. Longer ones are prefetched RUN ahead.
 _LONG = 1 << 14
 # Half of a L2 cache of 1 MiB.
 _HALF = 1 << 19
@@ -61,11 +61,11 @@ class Channels:
         near = builder.select(alone, ir.Constant(I64, RUN // self.size), self.pitch)
         self.ahead = builder.select(long, ir.Constant(I64, (-RUN if backwards else RUN) // self.size), near)
 
-    def numbers(self, pointer: Any, channel: Any, *rows: int) -> list[Any]:
-        """Vectors of the numbers of a channel, which stand in some rows of a matrix (., C)."""
+    def parameters(self, pointer: Any, channel: Any, *rows: int) -> list[Any]:
+        """Vectors of the parameters of a channel, which are in some rows of a matrix (., C)."""
         builder, column = self.builder, self.builder.add(self.first, channel)
-        places = (gep(builder, pointer, builder.mul(self.all, ir.Constant(I64, row)), column) for row in rows)
-        return [self.vectors.splat(builder.load(place)) for place in places]
+        pointers = (gep(builder, pointer, builder.mul(self.all, ir.Constant(I64, row)), column) for row in rows)
+        return [self.vectors.splat(builder.load(place)) for place in pointers]
 
     def load(self, pointer: Any, at: Any, mask: Any) -> Any:
         """The elements from `at` on."""
@@ -93,10 +93,10 @@ class Channels:
     # ---- results ---------------------------------------------------------------------------------------------------
 
     def fill(self, target: Any, prepare: Callable[[Any], Term], stream: Any, read: Any = None) -> None:
-        """Fill the rows of `target` with the values that prepare(channel) gives, past the caches if `stream`.
+        """Fill the rows of `target` with the values that prepare(channel) gives, with non-temporal stores if `stream`.
 
-        Then the channels that follow are also asked for, of an array that alone is `read`: streamed stores leave room for them in
-        the L2 cache. That took 0.85 of the time for 64 channels of 400 KB; with two arrays it changed nothing.
+        Then the channels that follow are also prefetched, of an array that alone is `read`: streamed stores leave room for them
+        in the L2 cache. That took 0.85 of the time for 64 channels of 400 KB; with two arrays it changed nothing.
         """
         builder = self.builder
         following = self._following()
@@ -131,8 +131,8 @@ class Channels:
     def _to_boundary(self, pointer: Any) -> Any:
         """How many elements of a row that starts at `pointer` come before the next boundary of vectors."""
         builder = self.builder
-        way = builder.and_(builder.neg(builder.ptrtoint(pointer, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
-        return self._least(builder.udiv(way, ir.Constant(I64, self.size)), self.length)
+        distance = builder.and_(builder.neg(builder.ptrtoint(pointer, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
+        return self._least(builder.udiv(distance, ir.Constant(I64, self.size)), self.length)
 
     @contextlib.contextmanager
     def _steps(self, start: Any, length: Any, size: int = 1) -> Iterator[Any]:
@@ -174,9 +174,9 @@ class Channels:
                 offset = builder.mul(builder.add(first, sample.index), self.pitch)
                 start = builder.add(builder.add(self.start, offset), column)
                 with cgutils.for_range(builder, self.channels) as channel:
-                    places = [gep(builder, buffer, self._sums_of(channel.index, which)) for which in range(2)]
+                    pointers = [gep(builder, buffer, self._sums_of(channel.index, which)) for which in range(2)]
                     row = builder.add(start, builder.mul(channel.index, self.length))
-                    self._add_row(row, length, prepare(channel.index), slots, places)
+                    self._add_row(row, length, prepare(channel.index), slots, pointers)
             with self._steps(_NONE, size) as at:
                 self._collect(gep(builder, buffer, at), gep(builder, memory, at))
         with cgutils.for_range(builder, self.channels) as channel:
@@ -189,10 +189,10 @@ class Channels:
         return self.builder.mul(self.builder.or_(self.builder.shl(channel, _ONE), ir.Constant(I64, which)),
                                 ir.Constant(I64, self.lanes))
 
-    def _add_row(self, start: Any, length: Any, terms: Term, slots: list[list[Any]], places: list[Any]) -> None:
-        """Add the terms of a part of a row to the lanes at `places`, in `slots`."""
+    def _add_row(self, start: Any, length: Any, terms: Term, slots: list[list[Any]], pointers: list[Any]) -> None:
+        """Add the terms of a part of a row to the lanes at `pointers`, in `slots`."""
         builder = self.builder
-        for (one, other), place in zip(slots, places):
+        for (one, other), place in zip(slots, pointers):
             builder.store(self.vectors.load(place), one)
             builder.store(self.vectors.zero, other)
 
@@ -212,11 +212,11 @@ class Channels:
         rest = builder.sub(length, whole)
         with builder.if_then(builder.icmp_signed(">", rest, _NONE)):
             add(builder.add(start, whole), self.vectors.first(rest), 1)
-        for (one, other), place in zip(slots, places):
+        for (one, other), place in zip(slots, pointers):
             self.vectors.store(builder.fadd(builder.load(one), builder.load(other)), place)
 
     def _collect(self, sums: Any, totals: Any) -> None:
-        """Add a vector of sums to one of float64 numbers."""
+        """Add a vector of sums to one of float64."""
         double = Vectors(self.builder, ir.DoubleType(), self.lanes)
         wide = self.vectors.load(sums)
         if wide.type != double.type:
@@ -224,7 +224,7 @@ class Channels:
         double.store(self.builder.fadd(double.load(totals), wide), totals)
 
     def _total(self, lanes: Any) -> Any:
-        """The sum of as many float64 numbers as a vector has lanes."""
+        """The sum of as many float64 elements as a vector has lanes."""
         double = Vectors(self.builder, ir.DoubleType(), self.lanes)
         signature = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), double.type])
         add = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.vector.reduce.fadd.v{self.lanes}f64")

@@ -14,44 +14,44 @@ ROWS = 8
 
 
 @jit_exact
-def finish(numbers, c, sum1, sum2, shift, count, momentum, eps):
+def finish(parameters, c, sum1, sum2, shift, count, momentum, eps):
     """Turn the float64 sums of x - shift and of its square into mean, 1/std and new running statistics of channel `c`."""
     centred = sum1 / count
     variance = sum2 / count - centred * centred
     variance = np.maximum(variance, 0.0)  # below 0 by rounding; a NaN stays
     mean = centred + shift
-    numbers[MEAN, c] = mean
-    numbers[RSTD, c] = 1.0 / np.sqrt(variance + eps)
-    numbers[NEW_MEAN, c] = numbers[OLD_MEAN, c] * (1.0 - momentum) + momentum * mean
-    numbers[NEW_VAR, c] = numbers[OLD_VAR, c] * (1.0 - momentum) + momentum * variance * count / (count - 1)
+    parameters[MEAN, c] = mean
+    parameters[RSTD, c] = 1.0 / np.sqrt(variance + eps)
+    parameters[NEW_MEAN, c] = parameters[OLD_MEAN, c] * (1.0 - momentum) + momentum * mean
+    parameters[NEW_VAR, c] = parameters[OLD_VAR, c] * (1.0 - momentum) + momentum * variance * count / (count - 1)
 
 
 @jit_exact
-def move_infinities(numbers, first, last):
+def move_infinities(parameters, first, last):
     """Where the scale of one of channels first..last is infinite, make its mean 0 and its bias that of x * scale + bias.
 
     So PyTorch computes all channels: infinities of two signs make NaN. The means are kept in the row of the old ones.
     """
     for c in range(first, last):
-        product = numbers[MEAN, c] * (numbers[RSTD, c] * numbers[WEIGHT, c])
-        numbers[OLD_MEAN, c] = numbers[MEAN, c]
+        product = parameters[MEAN, c] * (parameters[RSTD, c] * parameters[WEIGHT, c])
+        parameters[OLD_MEAN, c] = parameters[MEAN, c]
         if not np.isfinite(product):
-            numbers[BIAS, c] -= product
-            numbers[MEAN, c] = 0.0
+            parameters[BIAS, c] -= product
+            parameters[MEAN, c] = 0.0
 
 
 @jit_exact
-def restore_means(numbers, first, last):
+def restore_means(parameters, first, last):
     """The means before `move_infinities`."""
     for c in range(first, last):
-        numbers[MEAN, c] = numbers[OLD_MEAN, c]
+        parameters[MEAN, c] = parameters[OLD_MEAN, c]
 
 
 @jit_exact
-def finish_grad(numbers, c, sum_g, sum_gx, count):
+def finish_grad(parameters, c, sum_g, sum_gx, count):
     """Turn the float64 sums of g and of g * (x - mean) into the gradients of channel `c` and what dx needs of them."""
-    rstd = numbers[RSTD, c]
-    numbers[DBIAS, c] = sum_g
-    numbers[DWEIGHT, c] = sum_gx * rstd
-    numbers[SHIFT, c] = sum_g / count
-    numbers[SLOPE, c] = sum_gx / count * rstd * rstd
+    rstd = parameters[RSTD, c]
+    parameters[DBIAS, c] = sum_g
+    parameters[DWEIGHT, c] = sum_gx * rstd
+    parameters[SHIFT, c] = sum_g / count
+    parameters[SLOPE, c] = sum_gx / count * rstd * rstd

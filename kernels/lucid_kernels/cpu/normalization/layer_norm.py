@@ -42,7 +42,7 @@ WIDEST = 1 << 14
 # Bytes of the longest rows whose moments are taken several at a time with AVX2: they stay in the L1 cache, of 32 KiB. On one
 # thread of a Zen 3 layer norm takes 0.55 of the time for rows of 64 float32, 0.75 for 256 and 0.9 for 768, RMS norm 0.7 to 0.95.
 _LONGEST_OF_BLOCKS = 3 << 10
-# Bytes from a row to what is asked for meanwhile, at least.
+# Bytes from a row to what is prefetched meanwhile, at least.
 _AHEAD = 1 << 13
 
 
@@ -127,7 +127,8 @@ def _normalize(x, weight, bias, eps, y, mean, rstd):
 
 @jit
 def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
-    """The same past the caches. Both in one function, or parts of them in a third, keep references to rows: half as fast."""
+    """The same with non-temporal stores. Both in one function, or parts of them in a third, keep references to rows: half as
+    fast."""
     rows, width = x.shape
     for r in range(rows):
         row = x[r]
@@ -250,7 +251,7 @@ def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias, stream
 
 
 def flat_parameter(array: Array | None, default: float, size: int, dtype: np.dtype) -> Array:
-    """A parameter as a contiguous (size,) array, so that one compiled kernel serves; `default` where it is None."""
+    """A parameter as a contiguous (size,) array, so that one compiled kernel is enough; `default` where it is None."""
     if array is None:
         return np.full(size, default, dtype)
     if array.dtype is not dtype:

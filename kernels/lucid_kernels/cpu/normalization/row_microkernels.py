@@ -1,10 +1,11 @@
 """Loops of layer and RMS normalisation in LLVM IR: rows that are streamed, short rows with AVX2, and the gradients.
 
 A gradient takes a block of rows at once, which share the loads of the weight, and the loads and stores of the sums for the
-parameters. Its second loop works on what is in the cache, and asks for the rows of the next block meanwhile; the first one asks
-for the lines of the result. Row by row it took 1.35 times as long for 1024x256, 1.75 times for 4096x64. The normalisation itself
-does not gain with AVX-512: reading and writing four rows at once it took 1.1 to 1.3 times as long where the cache holds them.
-With AVX2 the sums of short rows, and their square roots, wait for each other: it takes the moments of four rows at once.
+parameters. Its second loop works on what is in the cache, and prefetches the rows of the next block meanwhile; the first one
+prefetches for the lines of the result. Row by row it took 1.35 times as long for 1024x256, 1.75 times for 4096x64. The
+normalisation itself does not gain with AVX-512: reading and writing four rows at once it took 1.1 to 1.3 times as long where the
+cache holds them. With AVX2 the sums of short rows, and their square roots, wait for each other: it takes the moments of four rows
+at once.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from ..simd.cpu_features import VECTOR_BYTES, WIDE
 from ..simd.ir import Vectors, data_of, gep
 from ..simd.nontemporal import emit_row
 
-# Rows of a block: 4 of the gradient have 16 numbers in registers, and 8 sums.
+# Rows of a block: 4 of the gradient have 16 scalars in registers, and 8 sums.
 ROWS = 4 if WIDE else 2
 # Rows whose moments are taken at once. Of 2, twice as many cycles are spent waiting; 8 do not have all sums in registers.
 MOMENT_ROWS = 4
@@ -55,10 +56,10 @@ class Block:
         """The starts of the rows in the array at `pointer`."""
         return [gep(self.builder, pointer, offset) for offset in self.offsets]
 
-    def numbers(self, pointer: Any, first: Any) -> list[Any]:
-        """Vectors of the number of each row, from `first` on."""
-        places = [gep(self.builder, pointer, first, r) for r in range(self.rows)]
-        return [self.vectors.splat(self.builder.load(place)) for place in places]
+    def splats(self, pointer: Any, first: Any) -> list[Any]:
+        """Vectors of the scalar of each row, from `first` on."""
+        pointers = [gep(self.builder, pointer, first, r) for r in range(self.rows)]
+        return [self.vectors.splat(self.builder.load(place)) for place in pointers]
 
     def slots(self, count: int) -> list[Any]:
         """Vectors for sums, 0 at first."""
@@ -80,7 +81,7 @@ class Block:
             body(whole, self.vectors.first(rest))
 
     def pairs_of_columns(self, body: Callable[[Any, Any, int], None], twice: bool = False) -> None:
-        """Emit body(column, mask, number) for the whole vectors, two at a time, with numbers 0 and 1, and for the rest.
+        """Emit body(column, mask, number) for the whole vectors, two at a time, `number` 0 and 1, and for the rest.
 
         With `twice` the last elements come again in a whole vector, if there are so many: AVX2's masked store is microcode on
         AMD's processors.
@@ -121,15 +122,15 @@ class Block:
         sums, double = self.builder.shuffle_vector(sums, sums, order), ir.VectorType(ir.DoubleType(), len(slots))
         return sums if sums.type == double else self.builder.fpext(sums, double)
 
-    def scalars(self, numbers: Any) -> list[Any]:
+    def scalars(self, vector: Any) -> list[Any]:
         """The lanes of a vector in float64, rounded to the dtype of the rows."""
-        lanes = [self.builder.extract_element(numbers, ir.Constant(I64, lane)) for lane in range(numbers.type.count)]
+        lanes = [self.builder.extract_element(vector, ir.Constant(I64, lane)) for lane in range(vector.type.count)]
         element = self.vectors.type.element
         return lanes if isinstance(element, ir.DoubleType) else [self.builder.fptrunc(lane, element) for lane in lanes]
 
-    def put(self, numbers: Any, pointer: Any, first: Any) -> None:
+    def put(self, vector: Any, pointer: Any, first: Any) -> None:
         """Write the lanes of a vector in float64, that of the first row at `first`."""
-        for r, number in enumerate(self.scalars(numbers)):
+        for r, number in enumerate(self.scalars(vector)):
             self.builder.store(number, gep(self.builder, pointer, first, r))
 
 
@@ -155,9 +156,10 @@ def fused(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
 
 @intrinsic
 def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
-    """y = (x - mean) * rstd * weight + bias, past the caches, for `count` elements from `start` on; arrays are as if flat.
+    """y = (x - mean) * rstd * weight + bias, with non-temporal stores, for `count` elements from `start` on; arrays are as if
+    flat.
 
-    mean and bias may be None. What comes next in x is asked for (see `emit_row`); without, it took as long as normal stores.
+    mean and bias may be None. What comes next in x is prefetched (see `emit_row`); without, it took as long as normal stores.
     Unchecked.
     """
     signature = types.void(x, types.intp, types.intp, weight, bias, mean, x.dtype, y)
@@ -226,7 +228,7 @@ def _make_moments(rows: int) -> Any:
             means: list[Any] = []
             if mean is not None:
                 block.put(mean_of(lambda part, total, value, mask, r: part.add(total, value)), mean, first)
-                means = block.numbers(mean, first)
+                means = block.splats(mean, first)
 
             def add_square(part: Block, total: Any, value: Any, mask: Any, r: int) -> None:
                 if means:
@@ -250,7 +252,7 @@ def _make_moments(rows: int) -> Any:
 def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, number, y):
     """y = (x - mean) * rstd * weight + bias for `count` elements from `start` on, with the mean and rstd at `number`. Unchecked.
 
-    mean and bias may be None. What comes `ahead` elements later in x is asked for.
+    mean and bias may be None. What comes `ahead` elements later in x is prefetched.
     """
     integer = types.int64
     signature = types.void(x, integer, integer, integer, weight, bias, mean, rstd, integer, y)
@@ -259,8 +261,8 @@ def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, num
         x, weight, bias, mean, rstd, y = (given(context, builder, signature, arguments, i) for i in (0, 4, 5, 6, 7, 9))
         start, count, ahead, number = (arguments[i] for i in (1, 2, 3, 8))
         block = Block(context, builder, signature.args[0], 1, start, count, count)
-        (source,), (target,), (scale,) = block.of(x), block.of(y), block.numbers(rstd, number)
-        centre = None if mean is None else block.numbers(mean, number)[0]
+        (source,), (target,), (scale,) = block.of(x), block.of(y), block.splats(rstd, number)
+        centre = None if mean is None else block.splats(mean, number)[0]
 
         def body(column: Any, mask: Any, number: int) -> None:
             if number == 0:  # two vectors fill a line
@@ -287,7 +289,7 @@ def _make_grad_means(rows: int) -> Any:
         """For row r: the mean of g * weight to offsets[r], that of g * weight * (x - mean) * rstd**2 to slopes[r]. Unchecked.
 
         With the mean and rstd at first + r. With None for `mean` it is taken to be 0, and `offsets` is not used. The lines of dx
-        are asked for, to be written; give x where it is not.
+        are prefetched, to be written; give x where it is not.
         """
         integer = types.int64
         signature = types.void(g, x, integer, integer, integer, weight, mean, rstd, integer, dx, offsets, slopes)
@@ -298,7 +300,7 @@ def _make_grad_means(rows: int) -> Any:
             count, first = arguments[4], arguments[8]
             rows_of_x = (signature.args[1], rows, *arguments[2:5])
             block = Block(context, builder, *rows_of_x)
-            means = None if mean is None else block.numbers(mean, first)
+            means = None if mean is None else block.splats(mean, first)
             double = Vectors(builder, ir.DoubleType(), rows)
             results = [cgutils.alloca_once(builder, double.type) for _ in range(2 if mean is not None else 1)]
             for slot in results:
@@ -328,8 +330,8 @@ def _make_grad_means(rows: int) -> Any:
             size = doubles(builder, rows, count)
             slope, *offset = (builder.fdiv(builder.load(slot), size) for slot in results)
             zero = ir.Constant(I64, 0)
-            for numbers in offset:
-                block.put(numbers, offsets, zero)
+            for vector in offset:
+                block.put(vector, offsets, zero)
             for r, number in enumerate(block.scalars(slope)):
                 scale = builder.load(gep(builder, rstd, first, r))
                 builder.store(builder.fmul(builder.fmul(number, scale), scale), gep(builder, slopes, r))
@@ -347,7 +349,7 @@ def _make_grad(rows: int, streaming: bool) -> Any:
         place + r.
 
         Adds g * (x - mean) * rstd to dweight, and g to dbias. Mean and dbias may be None; there is no offset then. With
-        `streaming`, dx goes past the caches. Unchecked.
+        `streaming`, dx has non-temporal stores. Unchecked.
         """
         integer = types.int64
         row = (g, x, integer, integer, integer, weight, mean, rstd, integer, offsets, slopes, integer)
@@ -359,8 +361,8 @@ def _make_grad(rows: int, streaming: bool) -> Any:
             first, place = arguments[8], arguments[11]
             block = Block(context, builder, signature.args[1], rows, *arguments[2:5])
             upstream, sources, targets = block.of(g), block.of(x), block.of(dx)
-            scales, factors = block.numbers(rstd, first), block.numbers(slopes, place)
-            means, shifts = (None if mean is None else block.numbers(pointer, number)
+            scales, factors = block.splats(rstd, first), block.splats(slopes, place)
+            means, shifts = (None if mean is None else block.splats(pointer, number)
                              for pointer, number in ((mean, first), (offsets, place)))
             totals = [pointer for pointer in (dweight, dbias) if pointer is not None]
 

@@ -1,6 +1,8 @@
 """Pooling and its gradients.
 
-`pool2d`: the kernels; chooses the algorithm.
+`pool2d`: the kernels.
+`implementations`: which algorithm pools planes.
+`__main__`: `explain` on the command line.
 `max_2x2`, `max_2x2_microkernels`: 2x2 windows with stride 2.
 `max_planes`, `max_microkernels`: any windows.
 `adaptive_max`, `range_microkernels`: windows without gaps, given by their first and last rows and columns.

@@ -49,7 +49,7 @@ def _max_ranges(x, rows, columns, span, kind, y, indices, first, last):
     lanes = VECTOR_BYTES // x.itemsize
     pitch = (span // lanes + 2) * lanes  # a vector more: rows a power of two apart share few sets of the cache
     best, turned = aligned_empty(lanes * pitch, x), aligned_empty(lanes * pitch, x)
-    places, turned_places = aligned_empty(lanes * pitch, kind), aligned_empty(lanes * pitch, kind)
+    positions, turned_positions = aligned_empty(lanes * pitch, kind), aligned_empty(lanes * pitch, kind)
     best[:] = 0
     flat = x.reshape(-1)
     for block in range(first, last, lanes):
@@ -65,19 +65,19 @@ def _max_ranges(x, rows, columns, span, kind, y, indices, first, last):
                 plane, i = (start + r) // out_height, (start + r) % out_height
                 position = rows[0, i] * width + shift
                 corner, taps = plane * height * width + position, rows[1, i] - rows[0, i]
-                max_down(flat, corner, width, taps, position, best, places, r * pitch, read)
+                max_down(flat, corner, width, taps, position, best, positions, r * pitch, read)
             _to_lanes(kind, best, pitch, read, turned)
-            _to_lanes(kind, places, pitch, read, turned_places)
+            _to_lanes(kind, positions, pitch, read, turned_positions)
             # The rows are not needed any more: the results take their place.
-            max_across(turned, turned_places, columns[0], columns[1], left, right, shift, best, places)
+            max_across(turned, turned_positions, columns[0], columns[1], left, right, shift, best, positions)
             results = right - left
             _to_rows(kind, best, results, turned, pitch)
-            _to_rows(kind, places, results, turned_places, pitch)
+            _to_rows(kind, positions, results, turned_positions, pitch)
             for r in range(count):
                 for j in range(results):
                     y[start + r, left + j] = turned[r * pitch + j]
                 for j in range(results):
-                    indices[start + r, left + j] = turned_places[r * pitch + j]
+                    indices[start + r, left + j] = turned_positions[r * pitch + j]
             left = right
 
 

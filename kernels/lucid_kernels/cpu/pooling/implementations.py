@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays.layout import Array
 from ..runtime.implementations import Implementations, anything, unmet
-from . import max_2x2 as halves
+from . import max_2x2
 from .adaptive_max import max_ranges
 from .avg import average_bands, average_grad_bands
 from .global_avg import average_rows, average_rows_grad
@@ -42,7 +42,7 @@ class Problem(NamedTuple):
         return 1 / divisor if divisor > 0 and divisor & (divisor - 1) == 0 else 0
 
 
-def _halves_why_not(problem: Problem) -> str | None:
+def _2x2_why_not(problem: Problem) -> str | None:
     windows = (*problem.kernel, *problem.stride, *problem.padding, *problem.dilation)
     return unmet(
         (windows == (2, 2, 2, 2, 0, 0, 1, 1), "no 2x2 windows side by side"),
@@ -75,7 +75,7 @@ def _max_flat_rows_why_not(problem: Problem) -> str | None:
 
 
 def _max_2x2(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:
-    halves.max_2x2(x, relu, y, indices)
+    max_2x2.max_2x2(x, relu, y, indices)
 
 
 def _max_rows(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:
@@ -96,7 +96,7 @@ def _max_planes(x: Array, problem: Problem, relu: bool, y: Array, indices: Array
 
 
 MAX = Implementations(
-    max_2x2=(_halves_why_not, _max_2x2),
+    max_2x2=(_2x2_why_not, _max_2x2),
     max_rows=(_max_rows_why_not, _max_rows),
     max_flat_rows=(_max_flat_rows_why_not, _max_flat_rows),
     max_ranges=(_gaps, _max_ranges),
@@ -130,7 +130,7 @@ def _global_why_not(problem: Problem) -> str | None:
 
 
 def _average_2x2_why_not(problem: Problem) -> str | None:
-    return _halves_why_not(problem) or unmet((problem.share > 0, "the divisor is no power of two"))
+    return _2x2_why_not(problem) or unmet((problem.share > 0, "the divisor is no power of two"))
 
 
 def _average_2x2_grad_why_not(problem: Problem) -> str | None:
@@ -148,7 +148,7 @@ def _average_rows(x: Array, problem: Problem, y: Array) -> None:
 
 
 def _average_2x2(x: Array, problem: Problem, y: Array) -> None:
-    halves.average_2x2(x, x.dtype.type(problem.share), y)
+    max_2x2.average_2x2(x, x.dtype.type(problem.share), y)
 
 
 def _average_bands(x: Array, problem: Problem, y: Array) -> None:
@@ -160,7 +160,7 @@ def _average_rows_grad(g: Array, problem: Problem, dx: Array) -> None:
 
 
 def _average_2x2_grad(g: Array, problem: Problem, dx: Array) -> None:
-    halves.average_2x2_grad(g, g.dtype.type(problem.share), dx)
+    max_2x2.average_2x2_grad(g, g.dtype.type(problem.share), dx)
 
 
 def _average_grad_bands(g: Array, problem: Problem, dx: Array) -> None:

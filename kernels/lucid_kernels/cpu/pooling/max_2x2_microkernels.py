@@ -24,7 +24,7 @@ _LINE = 64  # bytes of a line of the cache
 
 
 class _Halves:
-    """Vectors of elements or numbers, made of two halves that are loaded and stored apart."""
+    """Vectors of elements or integers, made of two halves that are loaded and stored apart."""
 
     def __init__(self, builder: ir.IRBuilder, element: ir.Type, lanes: int) -> None:
         self.builder = builder
@@ -51,19 +51,19 @@ class _Halves:
         return self.shuffled(self.builder.insert_element(nothing, number, ir.Constant(I64, 0)), nothing, [0] * lanes)
 
     def first(self, count: Any, lanes: int) -> Any:
-        """A mask of the first `count` of `lanes` lanes. 32-bit numbers: a comparison of 64-bit ones takes two registers."""
+        """A mask of the first `count` of `lanes` lanes. 32-bit integers: a comparison of 64-bit ones takes two registers."""
         integer = ir.IntType(32)
-        numbers = ir.Constant(ir.VectorType(integer, lanes), list(range(lanes)))
-        return self.builder.icmp_signed("<", numbers, self.splat(self.builder.trunc(count, integer), lanes))
+        indices = ir.Constant(ir.VectorType(integer, lanes), list(range(lanes)))
+        return self.builder.icmp_signed("<", indices, self.splat(self.builder.trunc(count, integer), lanes))
 
-    def loaded(self, whole: Any, places: list[tuple[Any, Any]]) -> list[Any]:
-        """The vectors at `places`, (pointer, mask) each: all lanes where the bit `whole` is set, else those of the mask."""
+    def loaded(self, whole: Any, sources: list[tuple[Any, Any]]) -> list[Any]:
+        """The vectors at `sources`, (pointer, mask) each: all lanes where the bit `whole` is set, else those of the mask."""
         with self.builder.if_else(whole) as (then, otherwise):
             with then:
-                unmasked = [self.whole.load(pointer) for pointer, _ in places]
+                unmasked = [self.whole.load(pointer) for pointer, _ in sources]
                 from_whole = self.builder.block
             with otherwise:
-                masked = [self.whole.load_masked(pointer, mask) for pointer, mask in places]
+                masked = [self.whole.load_masked(pointer, mask) for pointer, mask in sources]
                 from_masked = self.builder.block
         results = []
         for one, other in zip(unmasked, masked):
@@ -122,8 +122,8 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
 
 
 @intrinsic
-def ask_for(typing, array, start, count):
-    """Ask for some elements of an array, as if flat, to read them; they may lie behind its end."""
+def prefetch_elements(typing, array, start, count):
+    """Prefetch some elements of an array, as if flat, to read them; they may lie behind its end."""
     signature = types.void(array, types.int64, types.int64)
 
     def emit(context, builder, signature, arguments):

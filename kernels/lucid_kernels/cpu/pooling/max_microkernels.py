@@ -15,7 +15,7 @@ from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
 from ..simd.lanes import Plane, Scalars, constant, for_steps
 
-# Elements from those that are computed to those that are asked for. With masked loads the processor does not fetch ahead.
+# Elements from those that are computed to those that are prefetched. With masked loads the processor does not fetch ahead.
 _AHEAD = 512
 _LINE = 8  # positions in a line of the cache
 # Vectors of windows at a time: each waits for its comparisons.
@@ -42,11 +42,11 @@ def _make_max_row(stride: int) -> Any:
             height, width, kh, kw, dh, dw, top, left = arguments[2:10]
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, pixels.type.pointee, lanes)
-            numbers = ir.VectorType(_NUMBER, lanes)
+            integers = ir.VectorType(_NUMBER, lanes)
             plane = Plane(vectors, gep(builder, pixels, arguments[1]), height, width)
             results = Plane(vectors, y, height, arguments[13])
-            steps = ir.Constant(numbers, list(range(0, stride * lanes, stride)))
-            sums = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers)) for _ in range(_VECTORS)]
+            steps = ir.Constant(integers, list(range(0, stride * lanes, stride)))
+            sums = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, integers)) for _ in range(_VECTORS)]
             positions = Scalars(builder, lanes)
 
             def look(row: Any, column: Any, best: Any, where: Any) -> None:
@@ -61,14 +61,14 @@ def _make_max_row(stride: int) -> Any:
                 inside = builder.icmp_unsigned("<", columns, plane.limit)
                 before, place = builder.load(best), builder.load(where)
                 better = builder.or_(builder.fcmp_unordered("uno", value, value),
-                                     builder.icmp_signed("<", place, ir.Constant(numbers, [0] * lanes)))
+                                     builder.icmp_signed("<", place, ir.Constant(integers, [0] * lanes)))
                 better = builder.and_(builder.or_(builder.fcmp_ordered(">", value, before), better), inside)
                 builder.store(builder.select(better, value, before), best)
                 position = builder.add(plane.splat(builder.mul(row, width)), columns)
                 builder.store(builder.select(better, position, place), where)
 
-            def ask(j: Any) -> None:
-                """For what will be read and written."""
+            def prefetch(j: Any) -> None:
+                """What will be read and written."""
                 below = builder.sub(builder.mul(builder.add(top, builder.mul(kh, dh)), width), left)
                 for part in range(stride * stride):  # of as many rows as the windows move down
                     further = builder.mul(j, constant(stride * stride))
@@ -78,18 +78,18 @@ def _make_max_row(stride: int) -> Any:
                     vectors.prefetch(gep(builder, indices, arguments[12], j, _AHEAD + line))
 
             with for_steps(builder, arguments[13], _VECTORS * lanes) as (start, _):
-                places = [builder.add(start, constant(number * lanes)) for number in range(_VECTORS)]
-                for j, (best, where) in zip(places, sums):
-                    ask(j)
+                starts = [builder.add(start, constant(number * lanes)) for number in range(_VECTORS)]
+                for j, (best, where) in zip(starts, sums):
+                    prefetch(j)
                     builder.store(ir.Constant(vectors.type, [float("-inf")] * lanes), best)
-                    builder.store(ir.Constant(numbers, [-1] * lanes), where)
+                    builder.store(ir.Constant(integers, [-1] * lanes), where)
                 with cgutils.for_range(builder, kh) as down:
                     row = builder.add(top, builder.mul(down.index, dh))
                     with builder.if_then(builder.icmp_unsigned("<", row, height)), cgutils.for_range(builder, kw) as across:
                         column = builder.sub(builder.mul(across.index, dw), left)
-                        for j, slots in zip(places, sums):
+                        for j, slots in zip(starts, sums):
                             look(row, builder.add(column, builder.mul(j, constant(stride))), *slots)
-                for j, (best, where) in zip(places, sums):
+                for j, (best, where) in zip(starts, sums):
                     mask = results.inside(j)
                     whole = builder.icmp_signed("<=", builder.add(j, constant(lanes)), arguments[13])
                     vectors.store_reached(builder.load(best), gep(builder, y, arguments[12], j), mask, whole)

@@ -11,12 +11,12 @@ import numpy as np
 from ..arrays.layout import row_chunk
 from ..arrays.window import valid_ranges
 from ..runtime.jit import jit, jit_exact, jit_parallel
-from .max_2x2_microkernels import ask_for
+from .max_2x2_microkernels import prefetch_elements
 from .max_microkernels import max_row, max_row_2, max_row_3, max_row_4
 
-# Elements between those that are scattered and those that are asked for, and how many are asked for at once.
+# Elements between those that are scattered and those that are prefetched, and how many are prefetched at once.
 _AHEAD = 1024
-_ASKED = 64
+_PREFETCHED = 64
 
 
 @jit_exact
@@ -74,9 +74,9 @@ def _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
 @jit_exact
 def clip_planes(y, indices, first, last):
     """ReLU of the planes first..last, in place; the indices of what it lets no gradient pass to become -1."""
-    values, places, zero = y[first:last].reshape(-1), indices[first:last].reshape(-1), y.dtype.type(0)
+    values, kept, zero = y[first:last].reshape(-1), indices[first:last].reshape(-1), y.dtype.type(0)
     for i in range(values.shape[0]):
-        places[i] = -1 if values[i] <= zero else places[i]
+        kept[i] = -1 if values[i] <= zero else kept[i]
         values[i] = zero if values[i] < zero else values[i]
 
 
@@ -158,11 +158,11 @@ def _scatter_planes(g, indices, relu, add, dx, first, last):
         target = dx[p]
         for i in range(target.shape[0]):
             target[i] = 0
-        for start in range(0, length, _ASKED):
-            ask_for(g, p * length + start + _AHEAD, _ASKED)
-            ask_for(indices, p * length + start + _AHEAD, _ASKED)
-            grad = g[p, start : start + _ASKED]
-            where = indices[p, start : start + _ASKED]
+        for start in range(0, length, _PREFETCHED):
+            prefetch_elements(g, p * length + start + _AHEAD, _PREFETCHED)
+            prefetch_elements(indices, p * length + start + _AHEAD, _PREFETCHED)
+            grad = g[p, start : start + _PREFETCHED]
+            where = indices[p, start : start + _PREFETCHED]
             for i in range(grad.shape[0]):
                 k = np.uint64(where[i])  # a negative index becomes a huge one
                 if k < size:

@@ -1,6 +1,6 @@
 """Maxima of neighbouring rows, and of neighbouring columns of transposed rows, with their positions, in LLVM IR.
 
-Positions are integers as wide as the elements, so that one mask serves both.
+Positions are integers as wide as the elements, so that one mask is enough for both.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..simd.ir import Vectors, data_of, gep
 _VECTORS = 2
 
 
-class _Places:
+class _Positions:
     """Emits vectors of positions, which go with those of the elements."""
 
     def __init__(self, vectors: Vectors) -> None:
@@ -46,23 +46,23 @@ def _number(value: int) -> Any:
 
 
 @intrinsic
-def max_down(typing, x, start, pitch, rows, position, best, places, target, width):
+def max_down(typing, x, start, pitch, rows, position, best, positions, target, width):
     """best[target + j] = the maximum over k below `rows` of x[start + k * pitch + j], for j below `width`, at least one row;
 
-    places[target + j] = position + k * pitch + j: the first of equal ones, but the last NaN. Whole vectors are written. Flat
+    positions[target + j] = position + k * pitch + j: the first of equal ones, but the last NaN. Whole vectors are written. Flat
     arrays; nothing is checked.
     """
     integer = types.int64
-    signature = types.void(x, integer, integer, integer, integer, best, places, integer, integer)
+    signature = types.void(x, integer, integer, integer, integer, best, positions, integer, integer)
 
     def emit(context, builder, signature, arguments):
-        x, best, places = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 6))
+        x, best, positions = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 6))
         start, pitch, rows, position, target, width = (arguments[i] for i in (1, 2, 3, 4, 7, 8))
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, x.type.pointee, lanes)
-        numbers = _Places(vectors)
-        steps = ir.Constant(numbers.type, list(range(lanes)))
-        slots = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers.type))
+        integers = _Positions(vectors)
+        steps = ir.Constant(integers.type, list(range(lanes)))
+        slots = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, integers.type))
                  for _ in range(_VECTORS)]
 
         def columns(first: Any, load: list[Any]) -> None:
@@ -70,13 +70,13 @@ def max_down(typing, x, start, pitch, rows, position, best, places, target, widt
             for number, (value, where) in enumerate(slots[: len(load)]):
                 column = builder.add(first, _number(number * lanes))
                 builder.store(load[number](gep(builder, x, start, column)), value)
-                builder.store(builder.add(numbers.splat(builder.add(position, column)), steps), where)
+                builder.store(builder.add(integers.splat(builder.add(position, column)), steps), where)
             with cgutils.for_range_slice(builder, _number(1), rows, _number(1), intp=I64) as (k, _):
                 offset = builder.mul(k, pitch)
                 for number, (value, where) in enumerate(slots[: len(load)]):
                     column = builder.add(first, _number(number * lanes))
                     here, best_here = load[number](gep(builder, x, start, offset, column)), builder.load(value)
-                    place = builder.add(numbers.splat(builder.add(builder.add(position, column), offset)), steps)
+                    place = builder.add(integers.splat(builder.add(builder.add(position, column), offset)), steps)
                     better = builder.fcmp_unordered("uno", here, here)
                     better = builder.or_(better, builder.fcmp_ordered(">", here, best_here))
                     builder.store(builder.select(better, here, best_here), value)
@@ -84,7 +84,7 @@ def max_down(typing, x, start, pitch, rows, position, best, places, target, widt
             for number, (value, where) in enumerate(slots[: len(load)]):
                 end = builder.add(target, builder.add(first, _number(number * lanes)))
                 vectors.store(builder.load(value), gep(builder, best, end))
-                numbers.store(builder.load(where), gep(builder, places, end))
+                integers.store(builder.load(where), gep(builder, positions, end))
 
         block = _number(_VECTORS * lanes)
         whole = builder.sub(width, builder.srem(width, block))
@@ -99,27 +99,27 @@ def max_down(typing, x, start, pitch, rows, position, best, places, target, widt
 
 
 @intrinsic
-def max_across(typing, x, places, starts, stops, first, last, shift, y, where):
+def max_across(typing, x, positions, starts, stops, first, last, shift, y, where):
     """Vector j - first of y = the maximum of the vectors starts[j] - shift..stops[j] - shift of x, for j from `first` to `last`;
 
-    of `where`, the numbers in `places` that belong to them: the smallest of equal elements, but the largest of NaN. Flat
+    of `where`, the `positions` that belong to them: the smallest of equal elements, but the largest of NaN. Flat
     arrays; nothing is checked.
     """
     integer = types.int64
-    signature = types.void(x, places, starts, stops, integer, integer, integer, y, where)
+    signature = types.void(x, positions, starts, stops, integer, integer, integer, y, where)
 
     def emit(context, builder, signature, arguments):
-        x, places, starts, stops, y, where = (data_of(context, builder, signature.args[i], arguments[i])
+        x, positions, starts, stops, y, where = (data_of(context, builder, signature.args[i], arguments[i])
                                               for i in (0, 1, 2, 3, 7, 8))
         first, last, shift = arguments[4:7]
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, x.type.pointee, lanes)
-        numbers = _Places(vectors)
-        value, place = cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers.type)
+        integers = _Positions(vectors)
+        value, place = cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, integers.type)
 
         def column(j: Any) -> tuple[Any, Any]:
             at = builder.mul(builder.sub(j, shift), _number(lanes))
-            return vectors.load(gep(builder, x, at)), numbers.load(gep(builder, places, at))
+            return vectors.load(gep(builder, x, at)), integers.load(gep(builder, positions, at))
 
         with cgutils.for_range_slice(builder, first, last, _number(1), intp=I64) as (j, _):
             start = builder.load(gep(builder, starts, j))
@@ -137,7 +137,7 @@ def max_across(typing, x, places, starts, stops, first, last, shift, y, where):
                 builder.store(builder.select(better, number, least), place)
             end = builder.mul(builder.sub(j, first), _number(lanes))
             vectors.store(builder.load(value), gep(builder, y, end))
-            numbers.store(builder.load(place), gep(builder, where, end))
+            integers.store(builder.load(place), gep(builder, where, end))
         return context.get_dummy_value()
 
     return signature, emit

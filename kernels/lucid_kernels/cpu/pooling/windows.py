@@ -47,5 +47,5 @@ def sums(axis: Axis, dtype: Any) -> Band:
 def spreads(axis: Axis, dtype: Any) -> Band:
     """For each element the sum over the windows that it is in, which lie side by side."""
     starts, stops = ranges(axis)
-    numbers = np.arange(axis.length)
-    return _ones(np.searchsorted(stops, numbers, "right"), np.searchsorted(starts, numbers, "right"), dtype)
+    positions = np.arange(axis.length)
+    return _ones(np.searchsorted(stops, positions, "right"), np.searchsorted(starts, positions, "right"), dtype)

@@ -16,7 +16,7 @@ from ..runtime.jit import jit_exact, jit_parallel
 _TOLERANCE = 2.0**-53
 _LEAST = 1e-18  # a probability that changes no sum
 _SMALL = 400.0  # rates below which adding up from zero is faster
-# More than the numbers of events that 53 bits of a chance can tell apart for those rates.
+# More than the counts of events that 53 bits of a chance can tell apart for those rates.
 _INVERSE = 1.0 / np.maximum(np.arange(1024.0), 1.0)
 
 
@@ -50,21 +50,21 @@ def _from_the_normal_quantile(rate: float, chance: float) -> float:
 
 
 @jit_exact
-def _numbers(rate: Any, chance: Any, y: Any) -> None:
+def _quantiles(rate: Any, chance: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _from_zero(rate[i], chance[i]) if rate[i] < _SMALL else _from_the_normal_quantile(rate[i], chance[i])
 
 
 @jit_parallel
-def _numbers_parallel(rate: Any, chance: Any, y: Any) -> None:
+def _quantiles_parallel(rate: Any, chance: Any, y: Any) -> None:
     for c in numba.prange(chunks(y.shape[0])):
-        _numbers(chunk(rate, c), chunk(chance, c), chunk(y, c))
+        _quantiles(chunk(rate, c), chunk(chance, c), chunk(y, c))
 
 
 def poisson_quantile(rate: Array, chance: Array) -> Array:
-    """The smallest numbers of events that are not exceeded with more than the probabilities `chance` in [0, 1), for finite rates
+    """The smallest counts of events that are not exceeded with more than the probabilities `chance` in [0, 1), for finite rates
     >= 0; all float64, of one shape.
     """
     y = empty(rate.shape, np.float64)
-    _numbers_parallel(rate.ravel(), chance.ravel(), y.ravel())
+    _quantiles_parallel(rate.ravel(), chance.ravel(), y.ravel())
     return y

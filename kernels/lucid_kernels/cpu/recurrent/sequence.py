@@ -37,7 +37,7 @@ _SHARE = 1 << 16
 _PARTS = 2
 # Vectors of units of a part: the products of a block of rows stay in the L1 cache.
 _MOST_VECTORS = 8
-# Numbers between the flags of two parts, which two threads write: two cache lines.
+# Words between the flags of two parts, which two threads write: two cache lines.
 _APART = 16
 # Looks at a flag before a thread computes what another one has begun, 4 us and more, and multiply-adds of the part for each
 # further one: some four times as long as the part takes. To pack a weight takes as long as a step of so many rows. With threads
@@ -70,7 +70,7 @@ def _pack(weight: Any, bias: Any, features: int, gate_count: int, first: int, pa
 def _make_walk(mode: str, units: Any) -> Any:
     gate_count, kept_count, multiply = GATES[mode], KEPT[mode], MULTIPLY[GATES[mode]]
 
-    # Whole arrays as arguments would take as long as the products of a vector of units: each is seven numbers or more.
+    # Whole arrays as arguments would take as long as the products of a vector of units: each is seven words or more.
     @jit
     def compute(step: int, first: int, n: int, features: int, product: Any, times: Any, addresses: Any) -> None:
         """One part, n units from `first` on, of a step, of which number 0 packs the weight."""

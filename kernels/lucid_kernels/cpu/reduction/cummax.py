@@ -1,4 +1,4 @@
-"""The largest or smallest elements so far along an axis, and the last places where they were, on all threads.
+"""The largest or smallest elements so far along an axis, and their last indices, on all threads.
 
 The array is seen as (outer, C, inner), C the axis, and its units of work are those of `scan`. NumPy needs four passes over the
 array and as many of its size: 15 times the time. CuPy has no scan of the kind, so no CUDA twin: `lucid.backends.common.scans`.
@@ -35,13 +35,13 @@ def _count(row: Any, best: Any, smallest: bool) -> Any:
 
 
 @jit_exact
-def _rows(x: Any, values: Any, places: Any, smallest: bool) -> None:
+def _rows(x: Any, values: Any, indices: Any, smallest: bool) -> None:
     """Blocks in which nothing changes are filled; each step of others waits for the one before."""
     for r in range(x.shape[0]):
         best, place = x[r, 0], 0
         for start in range(0, x.shape[1], _BLOCK):
             block = slice(start, min(start + _BLOCK, x.shape[1]))
-            row, found, where = x[r, block], values[r, block], places[r, block]
+            row, found, where = x[r, block], values[r, block], indices[r, block]
             if _count(row, best, smallest) == 0:
                 found[:] = best
                 where[:] = place
@@ -54,11 +54,11 @@ def _rows(x: Any, values: Any, places: Any, smallest: bool) -> None:
 
 
 @jit_exact
-def _stretch(x: Any, values: Any, places: Any, start: int, stop: int, smallest: bool) -> None:
+def _stretch(x: Any, values: Any, indices: Any, start: int, stop: int, smallest: bool) -> None:
     """The columns [start, stop) of x (C, inner)."""
     best, where = x[0][start:stop].copy(), np.zeros(stop - start, np.int64)
     for c in range(x.shape[0]):
-        row, found, place = x[c][start:stop], values[c][start:stop], places[c][start:stop]
+        row, found, place = x[c][start:stop], values[c][start:stop], indices[c][start:stop]
         for i in range(row.shape[0]):
             value, known, before = row[i], best[i], where[i]
             new = _replaces(value, known, smallest)
@@ -67,30 +67,30 @@ def _stretch(x: Any, values: Any, places: Any, start: int, stop: int, smallest: 
 
 
 @jit_parallel
-def _rows_parallel(x: Any, values: Any, places: Any, smallest: bool) -> None:
+def _rows_parallel(x: Any, values: Any, indices: Any, smallest: bool) -> None:
     each = max(1, GRAIN // x.shape[1])
     for i in numba.prange((x.shape[0] + each - 1) // each):
         some = slice(i * each, (i + 1) * each)
-        _rows(x[some], values[some], places[some], smallest)
+        _rows(x[some], values[some], indices[some], smallest)
 
 
 @jit_parallel
-def _planes_parallel(x: Any, values: Any, places: Any, smallest: bool) -> None:
+def _planes_parallel(x: Any, values: Any, indices: Any, smallest: bool) -> None:
     inner = x.shape[2]
     stretches = (inner + _STRETCH - 1) // _STRETCH
     for i in numba.prange(x.shape[0] * stretches):
         n, start = i // stretches, i % stretches * _STRETCH
-        _stretch(x[n], values[n], places[n], start, min(start + _STRETCH, inner), smallest)
+        _stretch(x[n], values[n], indices[n], start, min(start + _STRETCH, inner), smallest)
 
 
 def running_extremes(x: Array, *, axis: int, smallest: bool) -> tuple[Array, Array]:
-    """The largest (smallest) elements of x up to each one along `axis`, and the int64 places of the last of them.
+    """The largest (smallest) elements of x up to each one along `axis`, and the int64 indices of the last of them.
 
-    Numbers that Numba knows, any strides, no empty array.
+    Dtypes that Numba knows, any strides, no empty array.
     """
-    values, places = empty(x.shape, x.dtype), empty(x.shape, np.int64)
+    values, indices = empty(x.shape, x.dtype), empty(x.shape, np.int64)
     axis %= x.ndim
     length, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
     kernel, shape = (_planes_parallel, (-1, length, inner)) if inner > 1 else (_rows_parallel, (-1, length))
-    kernel(*[array.reshape(shape) for array in (contiguous(x), values, places)], smallest)
-    return values, places
+    kernel(*[array.reshape(shape) for array in (contiguous(x), values, indices)], smallest)
+    return values, indices

@@ -1,6 +1,6 @@
 """Running sums and products of large arrays along an axis, on all threads.
 
-They are computed in float64, one after the other, as PyTorch does: in float32 the error after a thousand numbers is ten times as
+They are computed in float64, one after the other, as PyTorch does: in float32 the error after a thousand elements is ten times as
 large. The array is seen as (outer, C, inner), C the axis. With `inner == 1` a unit of work is some rows, four at a time, since
 one step waits for the one before; otherwise a stretch of `inner`, along which the loops are contiguous. CuPy has scans of its
 own, which add pairs: no CUDA twin.

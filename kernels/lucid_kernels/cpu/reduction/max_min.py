@@ -140,7 +140,7 @@ def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
     return values[:, 0] if pieces == joined == 1 else (values.min if smallest else values.max)(axis=1)
 
 
-def serves(view: View, *, located: bool) -> bool:
+def suits(view: View, *, located: bool) -> bool:
     """Whether there are columns enough for vectors, if these are columns."""
     _, length, inner = view
     return inner == 1 or inner * (1 if located else joined_rows(length, inner)) >= _NARROWEST

@@ -5,7 +5,7 @@ NumPy's reductions run on one thread, `var` and `logsumexp` through temporaries 
 of `inner` and a piece of C, along which the loops are contiguous. The pieces depend on the shape only, and are combined in
 order: so the result does not depend on the number of threads.
 
-Everything but exponentials is accumulated in float64, sums by blocks: of a row, or of eight numbers of a column. CuPy has fast
+Everything but exponentials is accumulated in float64, sums by blocks: of a row, or of eight elements of a column. CuPy has fast
 reductions of its own, so there is no CUDA twin.
 """
 
@@ -36,8 +36,8 @@ _ROWS = 16  # rows of a stretch that are in the L2 cache for a second pass: 256 
 _UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
 # Rows of so few elements are summed by BLAS, as products with ones: 0.1 to 0.7 of the time.
 _SHORT_ROW = 24
-# Numbers along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's time,
-# of 10 0.4, of 20 0.25.
+# Elements along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
+# time, of 10 0.4, of 20 0.25.
 LEAST_FOLDED = 64 if VECTOR_BYTES == 64 else 4
 # So few columns are summed as if two, four or more rows were one: loops over 8 columns took 3 times as long.
 _FEW_COLUMNS = 512
@@ -101,7 +101,7 @@ def _logsumexp_units(flat: Any, length: int, pieces: int, peaks: Any, totals: An
 
 
 @jit
-def _sum_of_numbers(flat: Any, start: Any, stop: Any) -> float:
+def _sum_without_nan(flat: Any, start: Any, stop: Any) -> float:
     """Sum with NaN as 0, within blocks in the dtype of the array, as `sum_of`."""
     total, zero = 0.0, flat.dtype.type(0)
     while start < stop:
@@ -151,7 +151,8 @@ def _sum_of_integers(flat: Any, start: Any, stop: Any) -> Any:
 
 
 def _rows(name: str, fold: Any, widen: Any = None) -> Any:
-    """The kernel that puts fold(flat, start, stop) of each unit into totals; of numbers that `widen` makes float32 first."""
+    """The kernel that puts fold(flat, start, stop) of each unit into totals; of half precision that `widen` makes float32
+    first."""
     work = "totals[unit] = fold(flat, start, stop)"
     if widen is not None:  # in the L2 cache
         work = """size = np.int64(stop - start)
@@ -169,7 +170,7 @@ def _rows(name: str, fold: Any, widen: Any = None) -> Any:
     return compile_source(text, f"{name}_rows", __file__, scope)
 
 
-_FOLDS = {"sum": _sum_of_numbers, "squares": _square_sum_of_blocks, "product": _product_of_blocks, "total": sum_of}
+_FOLDS = {"sum": _sum_without_nan, "squares": _square_sum_of_blocks, "product": _product_of_blocks, "total": sum_of}
 
 
 @functools.cache
@@ -195,7 +196,7 @@ def _logsumexp_rows(flat: Any, length: int, pieces: int, peaks: Any, totals: Any
 
 @jit_parallel
 def _sum_of_all(flat: Any) -> float:
-    """The sum of all numbers, in pieces that are added up in order."""
+    """The sum of all elements, in pieces that are added up in order."""
     size = flat.shape[0]
     pieces = (size + PIECE - 1) // PIECE
     totals = np.empty(pieces)
@@ -328,7 +329,7 @@ View = tuple[int, int, int]
 
 
 def view_of(x: Array, axis: int | tuple[int, ...] | None, others: bool = False) -> View | None:
-    """(outer, C, inner) for a reduction of `x` over `axis`; None where these kernels do not serve.
+    """(outer, C, inner) for a reduction of `x` over `axis`; None where these kernels do not suit.
 
     They take C-contiguous arrays of float32 and float64, or of `others`, that are not empty, and adjacent axes, counted from
     the front.
@@ -387,13 +388,13 @@ def total(x: Array, view: View) -> Array:
 
 
 def total_of_all(x: Array) -> float:
-    """The sum of all numbers of a C-contiguous array of float32 or float64, in float64."""
+    """The sum of all elements of a C-contiguous array of float32 or float64, in float64."""
     total: float = _sum_of_all(x.ravel())
     return total
 
 
 def fold(x: Array, view: View, of: str) -> Array:
-    """The 'total' of all numbers, the 'sum' of those that are not NaN, the sum of 'squares' or the 'product' over C for
+    """The 'total' of all elements, the 'sum' of those that are not NaN, the sum of 'squares' or the 'product' over C for
     `inner == 1`: (outer, 1), in float64. x may have half precision.
     """
     outer, length, _ = view
@@ -413,7 +414,7 @@ def _integer_rows() -> Any:
 
 
 def integer_total(x: Array, view: View) -> Array:
-    """The sums of integers over C for `inner == 1`: (outer, 1), in int64, where numbers that are too large wrap around."""
+    """The sums of integers over C for `inner == 1`: (outer, 1), in int64, where sums that are too large wrap around."""
     outer, length, _ = view
     pieces = -(-length // PIECE)
     totals = np.empty(outer * pieces, np.int64)

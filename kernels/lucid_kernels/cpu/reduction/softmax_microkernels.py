@@ -13,9 +13,9 @@ from ..simd.nontemporal import emit_row
 
 @intrinsic
 def stream_grad_row(typing, g, y, total, dx, start, width):
-    """dx = y * (g - total) past the caches for the `width` elements from `start` on, arrays as if flat; not checked.
+    """dx = y * (g - total) with non-temporal stores for the `width` elements from `start` on, arrays as if flat; not checked.
 
-    What comes next in g and y is asked for (see `emit_row`). A row computed into a buffer and streamed from there took as long
+    What comes next in g and y is prefetched (see `emit_row`). A row computed into a buffer and streamed from there took as long
     as a normal one.
     """
     signature = types.void(g, y, y.dtype, dx, types.intp, types.intp)

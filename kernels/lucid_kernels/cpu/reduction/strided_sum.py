@@ -31,7 +31,7 @@ def _sum_rows(like, source, target, counted, rows, count, piece, each):
                 part(target + end + row * rows.target, 0, 1, double)[0] = sum_of(flat, np.uint64(0), np.uint64(length))
 
 
-def serves(x: Array) -> bool:
+def suits(x: Array) -> bool:
     """Whether the large array `x` is one of `row_sums`: of float32 or float64, its last dimension long and without gaps."""
     return x.ndim > 1 and x.dtype.char in "fd" and x.strides[-1] == x.itemsize and x.shape[-1] >= _LONG_ROW
 

@@ -4,7 +4,8 @@
 `compiler`: compiles a kernel with the functions that it calls.
 `parallel_loop`: `prange` loops.
 `llvm_passes`: LLVM's optimisation on a thread of its own.
-`numba_patches`: work of Numba's that is left out.
+`patches`: what is changed in other libraries, and why.
+`implementations`, `tuning`: lists of implementations by preference, and the thresholds in them.
 `intrinsic`: functions that write LLVM's instructions.
 `numba_import`, `signals`: Ctrl-C waits until an import or a compilation has ended.
 `cache`: where compiled kernels are kept.

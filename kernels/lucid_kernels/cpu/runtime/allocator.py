@@ -2,7 +2,7 @@
 
 New memory costs more than the kernels that fill it: the system clears each page at its first use. malloc keeps freed arrays of
 up to 32 MiB at best (`malloc.py`), other C libraries none. So large arrays come from one reserved area, in which freed parts
-keep their pages. A request takes the part of its size that was freed last, as the steps of a training ask for the same sizes
+keep their pages. A request takes the part of its size that was freed last, as the steps of a training need the same sizes
 again and again. Where there is none, free neighbours are joined, and it takes the smallest part that is large enough, and splits
 it. Beyond `limit` free bytes, pages go back to the system, from the end of the area.
 
@@ -49,7 +49,7 @@ class _Lease(weakref.ref):
 
 
 class Counts(NamedTuple):
-    """Bytes that arrays have, and with the free ones that are kept; their peaks; requests that kept memory served, and those
+    """Bytes that arrays have, and with the free ones that are kept; their peaks; requests that got kept memory, and those
     that took new memory, at least in part.
     """
 
@@ -62,7 +62,7 @@ class Counts(NamedTuple):
 
 
 class _Lock:
-    """A lock that knows when its own thread asks for it again: a finalizer or a signal handler within a method of the pool.
+    """A lock that knows when its own thread acquires it again: a finalizer or a signal handler within a method of the pool.
 
     They may come before or after any line, also of these methods, so the thread that has the lock is known to the lock itself.
     """
@@ -84,7 +84,7 @@ class _Lock:
     def acquire(self) -> None:
         """Take it, if need be after others. Raises RuntimeError if this thread has it."""
         if not self.enter():
-            raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which asks for it")
+            raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which needs it")
 
     def release(self) -> None:
         """Let the next one have it."""

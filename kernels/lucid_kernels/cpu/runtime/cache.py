@@ -2,7 +2,7 @@
 
 They are looked for, in this order, in the folder that the variable LUCID_CACHE_DIR names, that of NUMBA_CACHE_DIR, `__pycache__`
 beside the package, and the user's cache folder (`~/.cache/lucid` on Linux). New ones go to the first that can be written; one
-that can only be read, such as a layer of a container image, serves what `python -m lucid.warmup` has put there. Without any,
+that can only be read, such as a layer of a container image, has what `python -m lucid.warmup` has put there. Without any,
 kernels are compiled in each process anew, and one warning says so. Beside the package, not inside it: an uninstaller leaves
 what it has not installed, and a folder with the package's name but without its files would hide a later editable install.
 
@@ -35,7 +35,7 @@ VARIABLE = "LUCID_CACHE_DIR"
 
 
 def _candidates(sources: str) -> Iterator[tuple[str, str, str]]:
-    """(who asks for it, folder, the name of the one in it that is used) for the files of a package or folder, best first."""
+    """(what names it, folder, the name of the one in it that is used) for the files of a package or folder, best first."""
     name = "_".join((os.path.basename(sources), hashlib.sha256(sources.encode()).hexdigest()[:12]))
     top, package = outermost_package(sources)
     for variable in (VARIABLE, "NUMBA_CACHE_DIR"):

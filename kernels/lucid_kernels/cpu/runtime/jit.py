@@ -33,7 +33,7 @@ def _tell_numba(number: int) -> None:
 
 
 threads.tell_numba = _tell_numba
-thread_pool.open_team()
+thread_pool.start_pool()
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
 _tell_numba(threads.get_num_threads())
 _parallel_kernel: type[Kernel] = ParallelKernel
@@ -71,7 +71,7 @@ def jit_inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def jit_unrolled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `jit_exact`, for loops over elements at places that are read: several at a time save up to a fifth of the time."""
+    """As `jit_exact`, for loops over elements at indices that are read: several at a time save up to a fifth of the time."""
     return _compiled(function, EXACT, UnrolledKernel)
 
 

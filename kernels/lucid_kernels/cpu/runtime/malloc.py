@@ -51,7 +51,7 @@ def statistics() -> tuple[int, int] | None:
 
 
 def trim() -> bool:
-    """Give free memory back to the system; False where the C library cannot be asked for it."""
+    """Give free memory back to the system; False where the C library cannot."""
     malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
     if malloc_trim is None:
         return False

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import patches
 
-# Where NumPy's table of C functions has PyDataMem_SetHandler and _GetHandler; places in it never change (NumPy's ABI).
+# Where NumPy's table of C functions has PyDataMem_SetHandler and _GetHandler; offsets in it never change (NumPy's ABI).
 _SET_HANDLER, _GET_HANDLER = 304, 305
 _NAME = b"mem_handler"
 
@@ -32,9 +32,9 @@ class ArrayMaker:
     """Makes arrays whose memory is at given addresses.
 
     The handler's `malloc` is C's `labs`, which returns its first argument: the address that the handler has as its context. A
-    Python function takes several times as long. As `free` it does nothing: NumPy frees memory also while an exception is on its
-    way, when Python code must not run. Watch the array with a weak reference, whose callback comes at the same time and is safe.
-    Raises RuntimeError where NumPy has no memory handlers that we know, and with LUCID_PATCHES=0.
+    Python function takes several times as long. As `free` it does nothing: NumPy frees memory also while an exception
+    propagates, when Python code must not run. Watch the array with a weak reference, whose callback comes at the same time and is
+    safe. Raises RuntimeError where NumPy has no memory handlers that we know, and with LUCID_PATCHES=0.
     """
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ def load(target: Any, stored: tuple[Any, ...]) -> Any:
     library = codegen.create_library(name)
     library.enable_object_caching()
     library._set_compiled_object(code)
-    library._finalize_final_module()  # of an empty module, for which the code generator asks for the object code
+    library._finalize_final_module()  # of an empty module, for which the code generator looks for the object code
     codegen._engine._defined_symbols |= symbols
     function = target.get_executable(library, described, environment)
     for other in environments:

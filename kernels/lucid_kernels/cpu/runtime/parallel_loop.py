@@ -1,8 +1,8 @@
 """`prange` loops without Numba's parallel transformation, which takes three to five times as long to compile.
 
 Numba makes a function of each `prange` loop, wraps it twice, and has LLVM optimise and emit the kernels called in it for every
-one of these. Here the loop becomes one function that each thread calls for its share of the iterations. The team's threads run it
-(`thread_pool.py`), or those of Numba's threading layer.
+one of these. Here the loop becomes one function that each thread calls for its share of the iterations. The threads of the pool
+run it (`thread_pool.py`), or those of Numba's threading layer.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
                 parallel_for = cgutils.get_or_insert_function(
                     builder.module, ir.FunctionType(ir.VoidType(), parameters), "numba_parallel_for"
                 )
-                with builder.if_then(builder.not_(_taken_by_team(builder, share, count, data, threads))):
+                with builder.if_then(builder.not_(_taken_by_pool(builder, share, count, data, threads))):
                     builder.call(parallel_for, (share, start, size, step, data, i64(0), i64(1), threads))
         failed = builder.load(cgutils.gep_inbounds(builder, shared, 0, 1))
         with cgutils.if_unlikely(builder, cgutils.is_true(builder, failed)):
@@ -74,8 +74,8 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
     return types.void(task, count, arguments), codegen
 
 
-def _taken_by_team(builder: Any, share: Any, count: Any, data: Any, threads: Any) -> Any:
-    """Run the loop on the team's threads, unless they are busy; whether it did."""
+def _taken_by_pool(builder: Any, share: Any, count: Any, data: Any, threads: Any) -> Any:
+    """Run the loop on the threads of the pool, unless they are busy; whether it did."""
     if not thread_pool.AVAILABLE:
         return ir.Constant(ir.IntType(1), 0)
     i64 = ir.IntType(64)

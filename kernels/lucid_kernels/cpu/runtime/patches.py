@@ -116,7 +116,7 @@ _signatures: dict[tuple[Any, ...], Any] = {}  # (function, types of its argument
 
 @contextlib.contextmanager
 def operators_remembered() -> Iterator[None]:
-    """Let a builtin function of numbers, mostly an operator, be resolved once for each combination of their types."""
+    """Let a builtin function of scalars, mostly an operator, be resolved once for each combination of their types."""
     from numba.core import types
 
     if not ENABLED:

@@ -1,10 +1,10 @@
-"""A team of threads that share the iterations of a loop, and wait for the next loop awake.
+"""A thread pool: threads that share the iterations of a loop, and wait for the next loop awake.
 
 TBB puts its threads to sleep after every loop, and Numba's layer makes an arena for each, which they have to join: the second
 thread began 7 us after a call, and the caller went on 2 us after the last one had ended. Here it takes 1 us. After `_PATIENCE`
-without work they sleep, and then a launch wakes them. What the team does not take goes to Numba's layer: loops of another thread
+without work they sleep, and then a launch wakes them. What the pool does not take goes to Numba's layer: loops of another thread
 of the user's while it is busy, those of a process that was forked, where no thread of it exists, and those of more threads than
-processors. It needs Linux, for its way to sleep.
+processors. It needs Linux, whose futexes it sleeps on.
 
 The caller cuts the iterations into parts, one for each thread, so that a thread finds what it had in the last loop in its cache.
 A thread takes quarters of what is left of its part, then of the others': nobody waits for one that does not run. It enters
@@ -62,7 +62,7 @@ _memory = (ctypes.c_char * (_SIZE + _PART))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_memory))  # threads look at it until the process ends
 _STATE = -(-ctypes.addressof(_memory) // _PART) * _PART
 _started = ctypes.c_int64.from_address(_STATE + _STARTED)
-llvmlite.binding.add_symbol("lucid_team", _STATE)
+llvmlite.binding.add_symbol("lucid_thread_pool", _STATE)
 
 _POINTER = ir.IntType(8).as_pointer()
 
@@ -192,7 +192,7 @@ def _wake(state: int, me: int, parts: int) -> None:
 
 @_jit
 def _take_part(state: int, me: int) -> None:
-    """What a thread of the team does, for ever; `me` is 1 for the first one."""
+    """What a thread of the pool does, for ever; `me` is 1 for the first one."""
     parked = state + _FIRST_PARKED + me * _PART
     while True:
         gate, pauses = _load(state + _GATE), 0
@@ -221,7 +221,7 @@ def _take_part(state: int, me: int) -> None:
 
 @_jit
 def _share_out(state: int, share: int, count: int, data: int, threads: int) -> bool:
-    """Run a loop of `count` iterations on that many threads; False if the team cannot."""
+    """Run a loop of `count` iterations on that many threads; False if the pool cannot."""
     if threads - 1 > _load(state + _STARTED) or not _replace(state + _LOCK, 0, 1):
         return False
     parts = min(threads, count)
@@ -257,10 +257,10 @@ def _entry(typing, function):
         entry = ir.Function(builder.module, ir.FunctionType(I64, [I64] * 4), "lucid_share_out_entry")
         entry.linkage = "internal"
         inside = ir.IRBuilder(entry.append_basic_block())
-        state = cgutils.add_global_variable(builder.module, ir.IntType(8), "lucid_team")
-        numbers = inside.ptrtoint(state, I64), *entry.args
+        state = cgutils.add_global_variable(builder.module, ir.IntType(8), "lucid_thread_pool")
+        words = inside.ptrtoint(state, I64), *entry.args
         share_out = context.declare_function(builder.module, compiled.fndesc)
-        _, taken = context.call_conv.call_function(inside, share_out, call.return_type, call.args, numbers)
+        _, taken = context.call_conv.call_function(inside, share_out, call.return_type, call.args, words)
         inside.ret(inside.zext(taken, I64))
         return builder.ptrtoint(entry, I64)
 
@@ -275,7 +275,7 @@ def _entry_point() -> int:
 _starting = threading.Lock()
 
 
-def open_team() -> None:
+def start_pool() -> None:
     """Let kernels find `_share_out`."""
     if AVAILABLE:
         llvmlite.binding.add_symbol(SYMBOL, _entry_point())
@@ -297,7 +297,7 @@ def start(number: int) -> None:
 
 
 def _leave_behind() -> None:
-    """In a child no thread of the team exists: Numba's layer runs its loops, unless it calls `set_num_threads`."""
+    """In a child no thread of the pool exists: Numba's layer runs its loops, unless it calls `set_num_threads`."""
     global _starting
     _starting = threading.Lock()
     ctypes.memset(_STATE, 0, _SIZE)

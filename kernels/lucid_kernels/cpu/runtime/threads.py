@@ -52,7 +52,7 @@ def default_threads() -> int:
 
 #: Compiled kernels read the number where it lies (`parallel_loop.launch`).
 THREADS = ctypes.c_int32(default_threads())
-#: At most as many of them: Numba's workqueue hangs if it is asked for more threads than it has started.
+#: At most as many of them: Numba's workqueue hangs if it shall use more threads than it has started.
 STARTED_THREADS = ctypes.c_int32((1 << 31) - 1)
 
 
@@ -75,7 +75,7 @@ def set_num_threads(number: int) -> None:
 
 @functools.cache
 def load_tbb() -> bool:
-    """Load the TBB library of the `tbb` wheel, which lies where the loader does not look, before Numba asks for it."""
+    """Load the TBB library of the `tbb` wheel, which lies where the loader does not look, before Numba looks for it."""
     names = ["libtbb.so.12", "libtbb.12.dylib", "tbb12.dll"]
     folders = dict.fromkeys((sysconfig.get_path("data"), sysconfig.get_config_var("base") or ""))
     paths = [path for folder in folders for pattern in ("libtbb.so.12*", "libtbb.12*.dylib")
@@ -92,7 +92,7 @@ def load_tbb() -> bool:
 def choose_layer(chosen: str) -> str:
     """The threading layer for Numba, where the user's setting NUMBA_THREADING_LAYER is `chosen`; warns if that should be better.
 
-    It runs what the team does not (`thread_pool.py`). TBB takes 9 us until all threads compute. Without it, Numba's own
+    It runs what the thread pool does not (`thread_pool.py`). TBB takes 9 us until all threads compute. Without it, Numba's own
     workqueue takes 50 to 90 us, and two threads must not launch kernels at once (`GuardedKernel`). GNU OpenMP would stall for
     8 ms between kernels and end processes that fork. On a single CPU TBB has no thread of its own: after a fork the parent
     process never ends, since it waits at exit for a task of Numba's layer that no thread has run. With nothing to share the

@@ -79,7 +79,7 @@ SHARED_TURNED_FROM, SHARED_FEW_ROWS = 1 << 18, 8
 # Rows or columns of a product that threads share.
 SHARED_LEAST_SIDE = 32
 # Results of a few products each, as of a layer with two inputs: OpenBLAS takes 2 to 4 times as long where the columns are
-# contiguous, and a multiplication twice as long for one product each, unless it writes large results past the caches.
+# contiguous, and a multiplication twice as long for one product each, unless it writes large results with non-temporal stores.
 FEW_STEPS, FEW_STEPS_FROM, FEW_STEPS_PAST_CACHES_FROM, FEW_STEPS_SHORTEST_ROW = 8, 1 << 15, 1 << 19, 64
 # Sums of one product each: from here on BLAS takes 3 to 5 times as long as a multiplication.
 OUTER_FROM = 1 << 10

@@ -13,7 +13,7 @@
 `copy_rows`, `strided`: copies of rows, and of tiles of a transposition.
 `transpose`, `transpose_planes`: tiles and planes transposed in registers.
 
-Results go past the caches where a kernel moves nearly as much as the last-level cache holds (`nontemporal.streams`): their
+Results have non-temporal stores where a kernel moves nearly as much as the last-level cache holds (`nontemporal.streams`): their
 lines are not read first, which takes a fifth to a third off relu, softmax and layer norm. Such a store must alternate with
 other work: a burst of them stops the processor. Short rows that end within a line are stored as usual, and so is what is
 read again.

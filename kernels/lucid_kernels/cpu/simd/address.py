@@ -31,7 +31,7 @@ def _way() -> Callable[[Array], int]:
 #: The address of the first element, read from the array object itself: 0.1 us, where `array.ctypes.data` takes 0.9. The array
 #: must be kept alive as long as the address is in use.
 address_of = _way()
-# Bytes from there to other fields of the object: 32-bit numbers and pointers, in words of 64 bits.
+# Bytes from there to other fields of the object: 32-bit integers and pointers, in words of 64 bits.
 NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 40, 48
 
 

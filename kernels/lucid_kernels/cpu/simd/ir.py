@@ -28,12 +28,12 @@ class Vectors:
         return self.between(0, count)
 
     def between(self, start: int, count: Any) -> Any:
-        """A mask of the lanes with numbers below `count`, where the first lane has the number `start`."""
-        numbers = ir.VectorType(I64, self.type.count)
-        limit = self.builder.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(I64, 0))
+        """A mask of the lanes with indices below `count`, where the first lane has the index `start`."""
+        integers = ir.VectorType(I64, self.type.count)
+        limit = self.builder.insert_element(ir.Constant(integers, ir.Undefined), count, ir.Constant(I64, 0))
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
-        limit = self.builder.shuffle_vector(limit, ir.Constant(numbers, ir.Undefined), lanes)
-        return self.builder.icmp_signed("<", ir.Constant(numbers, list(range(start, start + self.type.count))), limit)
+        limit = self.builder.shuffle_vector(limit, ir.Constant(integers, ir.Undefined), lanes)
+        return self.builder.icmp_signed("<", ir.Constant(integers, list(range(start, start + self.type.count))), limit)
 
     def every_second(self, one: Any, other: Any, first: int = 0) -> Any:
         """The lanes `first`, `first` + 2, ... of two vectors, one after the other."""
@@ -167,11 +167,11 @@ class Vectors:
     def _halves(self, one: Any, other: Any, group: int) -> list[Any]:
         starts = range(0, 2 * self.type.count, group)
         indices = ir.VectorType(ir.IntType(32), self.type.count)
-        halves = []
+        added = []
         for half in (0, group // 2):
             lanes = [start + half + lane for start in starts for lane in range(group // 2)]
-            halves.append(self.builder.shuffle_vector(one, other, ir.Constant(indices, lanes)))
-        return halves
+            added.append(self.builder.shuffle_vector(one, other, ir.Constant(indices, lanes)))
+        return added
 
 
 def data_of(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any) -> Any:

@@ -1,7 +1,7 @@
 """Stores that bypass the caches, for large results: what a kernel writes is not read from memory first.
 
 A normal store fetches its line before it changes it, so a result costs its bytes twice, and it drives out of the cache what was
-there. A streamed (non-temporal) store collects a whole line and sends it to memory. Few lines can be under way: the processor
+there. A streamed (non-temporal) store collects a whole line and sends it to memory. Few lines can be in flight: the processor
 soon stands still if a kernel computes a page and then streams it, which took twice as long as normal stores where there is much
 to compute. So a loop gets `piece`s of its arguments as long as a block of a few vectors on the stack (`block_for`), and after
 each comes `stream_block`; inlined, with constant lengths, it has its values in registers. `fence` ends each task.
@@ -113,7 +113,7 @@ def piece(typing, array, start, count):
 
 
 @intrinsic
-def ask_for(typing, array, start, block):
+def prefetch_block(typing, array, start, block):
     """Prefetch the lines of array[start : start + block.size] that a loop will read `_AHEAD` later."""
     signature = types.void(array, types.intp, block)
 
@@ -150,7 +150,7 @@ def block_for(typing, array):
 
 @intrinsic
 def stream_block(typing, block, target, start):
-    """target[start : start + block.size] = block, past the caches, where a vector may begin at target[start]; not checked."""
+    """target[start : start + block.size] = block, non-temporal, where a vector may begin at target[start]; not checked."""
     signature = types.void(block, target, types.intp)
 
     def emit(context, builder, signature, arguments):
@@ -170,7 +170,7 @@ def emit_row(builder: ir.IRBuilder, vectors: Vectors, target: Any, count: Any, v
     """Emit the stores of value(column, mask) to `count` elements at `target`, streamed but for parts of a vector at both ends.
 
     The mask has the lanes of a part; it is None for whole vectors. Of the arrays that have this row at the pointers `read`, what
-    comes `rows` rows later is prefetched, or further on where that is near (`_ROWS_AHEAD`): it is on its way while this row is
+    comes `rows` rows later is prefetched, or further on where that is near (`_ROWS_AHEAD`): it is in flight while this row is
     written, and what reads the next ones needs no part in this loop.
     """
     lanes, zero = ir.Constant(I64, vectors.type.count), ir.Constant(I64, 0)
@@ -195,7 +195,7 @@ def emit_row(builder: ir.IRBuilder, vectors: Vectors, target: Any, count: Any, v
 
 @intrinsic
 def stream_row(typing, row, factor, target, start, source):
-    """target[start : start + row.size] = row * factor, past the caches, but for the parts of a vector at both ends; not checked.
+    """target[start : start + row.size] = row * factor, non-temporal, but for the parts of a vector at both ends; not checked.
 
     What comes after these in the array `source` is prefetched (see `emit_row`). Arrays are as if flat.
     """

@@ -16,7 +16,7 @@ from .ir import Vectors, data_of, gep
 # Results in registers: an addition takes 3 cycles, in which the L2 cache delivers 3 vectors at most.
 _SLOTS = 4
 # Times that each of them takes a vector in a block of `sum_of`. The block has no loop: the end of one is a mispredicted branch,
-# behind which no load is under way. With loops the sums of an array in the L3 cache took 1.3 times as long, of one in memory 1.05
+# behind which no load is in flight. With loops the sums of an array in the L3 cache took 1.3 times as long, of one in memory 1.05
 # times. Half as many took 1.2 times as long as these, twice as many 1.1 times. Prefetching helps only with loops.
 _STEPS = 16
 # Bytes from what `maximum_of` reads to what it prefetches. The processor's own prefetching does not go beyond a page.

@@ -1,7 +1,7 @@
 """Copies between addresses, in LLVM IR: rows of bytes, rows of one element each, and tiles of a transposition, whose rows become
 columns in registers.
 
-Nothing is checked. Addresses need not be multiples of anything; with `stream` whole vectors go past the caches.
+Nothing is checked. Addresses need not be multiples of anything; with `stream` whole vectors are non-temporal.
 """
 from __future__ import annotations
 

@@ -3,5 +3,4 @@
 `elementwise`: activations and their gradients, and arithmetic with broadcasting.
 `special`: special functions, in double, rounded once.
 `fused`: a formula in one pass over memory.
-`formula`: the CUDA text of a formula.
 """

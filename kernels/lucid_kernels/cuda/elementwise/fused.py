@@ -19,7 +19,7 @@ def fused(*arrays: Any, program: Program, out: Any = None) -> Any:
     given = (None,) * count if out is None else out if count > 1 else (out,)
     results: list[Any] = [None] * count
     for part in plan(program, tuple([() if array is None else array.shape for array in arrays]), 1):
-        for place, array in zip(part.places, _run(part, arrays, [given[place] for place in part.places]), strict=True):
+        for place, array in zip(part.positions, _run(part, arrays, [given[place] for place in part.positions]), strict=True):
             results[place] = launch.deliver(array.astype(program.dtypes[place], copy=False), given[place])
     return tuple(results) if count > 1 else results[0]
 

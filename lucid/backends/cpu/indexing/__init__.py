@@ -1,1 +1,7 @@
-"""Elements by index on the CPU: `elements` reads and writes them, `scatter` adds to them, `masks` chooses them."""
+"""Elements by index on the CPU.
+
+`elements`: reading and writing them.
+`scatter`: adding to them.
+`masks`: choosing them by a mask, and `nonzero`.
+`embedding_bag`: sums and maxima of table rows.
+"""

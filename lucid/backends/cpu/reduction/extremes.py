@@ -18,7 +18,7 @@ Array = Any
 Kernel = Callable[..., Any]
 
 _ONE_EXTREME = 1 << 20  # elements; of fewer NumPy finds the largest of all in 0.3 to 0.8 of the time
-# Integers from which on NumPy finds the largest and the smallest in half of the time that it asks each whether it is 0.
+# Integers from which on NumPy finds the largest and the smallest in half of the time in which it compares each with 0.
 _ASKED = 1 << 10
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _ROWS, _COLUMNS = 1 << 13, 1 << 15  # contiguous elements from which on our kernels find the extremes of rows, and of columns
@@ -50,7 +50,7 @@ def _found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, A
         return None
     from lucid_kernels.cpu.reduction import max_min
 
-    if not max_min.serves(view, located=located):
+    if not max_min.suits(view, located=located):
         return None
     if view[2] != 1 and not located:
         return max_min.extreme_values(x, view, smallest=smallest), None

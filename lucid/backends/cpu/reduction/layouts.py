@@ -56,10 +56,10 @@ def of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: An
 
         order = memory_axes(x)
         in_order = x.transpose(order)
-        places = None if axis is None else tuple([place for place, dim in enumerate(order) if dim in axes])
-        total = _sum_of_gapped_rows(in_order, places) if additive and options.get("dtype") in (None, x.dtype) else None
+        positions = None if axis is None else tuple([place for place, dim in enumerate(order) if dim in axes])
+        total = _sum_of_gapped_rows(in_order, positions) if additive and options.get("dtype") in (None, x.dtype) else None
         if total is None:
-            result = function(arrays_layout.contiguous(in_order), axis=places, keepdims=True, **options)
+            result = function(arrays_layout.contiguous(in_order), axis=positions, keepdims=True, **options)
         else:
             result = (total if function.__name__ == "sum" else total / (x.size // total.size)).astype(x.dtype)
         result = result.transpose(inverse(order))
@@ -74,4 +74,4 @@ def _sum_of_gapped_rows(x: Array, axis: Any) -> Array | None:
         return None
     from lucid_kernels.cpu.reduction import strided_sum
 
-    return strided_sum.row_sums(x)[..., None].sum(axis=axis, keepdims=True) if strided_sum.serves(x) else None
+    return strided_sum.row_sums(x)[..., None].sum(axis=axis, keepdims=True) if strided_sum.suits(x) else None

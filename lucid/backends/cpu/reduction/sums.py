@@ -147,7 +147,7 @@ def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
     if x.size >= LARGE and x.dtype.char in "fd" and x.flags.c_contiguous:
         from lucid_kernels.cpu.elementwise import operation
 
-        return sum(operation.numbers(x), axis=axis, keepdims=keepdims)
+        return sum(operation.nan_to_zero(x), axis=axis, keepdims=keepdims)
     if x.dtype.char == "f":
         return sum(np.where(x == x, x, np.float32(0)), axis=axis, keepdims=keepdims)
     return _shared.nansum(x, axis=axis, keepdims=keepdims)

@@ -3,6 +3,13 @@
 An operation brings its rule along: its CPU kernel, run on small stand-ins. Where lengths of the result are computed, or the
 kernel is compiled or needs certain lengths, a rule of these modules says the shape. Operations whose shape depends on the
 elements raise NotImplementedError. No rule takes memory, or time, in proportion to the lengths.
+
+`new_rules`: what the rules share.
+`creation`, `manipulation`, `indexing`: new arrays; shapes and orders; elements by index.
+`linalg`, `fft`: linear algebra; Fourier transforms.
+`convolution`, `pooling`, `interpolation`: layers of images.
+`normalization`, `sequences`, `losses`: other layers, losses.
+`optimizers`: steps of optimizers, which write in place.
 """
 from __future__ import annotations
 

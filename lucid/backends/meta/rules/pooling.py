@@ -15,7 +15,7 @@ RULES, rule = new_rules()
 
 
 @rule
-def places_of_maxima(x: MetaArray, *starts: MetaArray, kernel: tuple[int, ...]) -> MetaArray:
+def fractional_max_indices(x: MetaArray, *starts: MetaArray, kernel: tuple[int, ...]) -> MetaArray:
     return blank((x.shape[0], math.prod(start.shape[1] for start in starts)), np.int64)
 
 

@@ -1,4 +1,12 @@
-"""Module: the base class of all layers and models."""
+"""Module: the base class of all layers and models.
+
+`registry`: parameters, buffers and submodules by name.
+`call`, `global_hooks`, `backward_hooks`: calls, and hooks around them.
+`conversion`, `memoised_conversion`, `rollback`: devices and dtypes: each memory is converted once, and goes back after an error.
+`unregistered_tensors`: a warning about tensors that a move leaves where they are.
+`materialize`: memory for modules on the device `meta`.
+`state_dict`, `loading`: state dicts, and the plan by which one is loaded.
+"""
 from __future__ import annotations
 
 from collections import OrderedDict

@@ -169,16 +169,16 @@ def _checked(gradients: Sequence[Any], metas: Sequence[_Meta | None]) -> Gradien
 
 
 def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradients], Gradients]) -> list[Any] | None:
-    """`values` with the tensors that require grad behind one node, whose pull is `transform`; None if there are none."""
+    """`values` with the tensors that require grad behind one node, whose vjp is `transform`; None if there are none."""
     if not is_grad_enabled() or not any(isinstance(v, Tensor) and v.requires_grad for v in values):
         return None
     parents = [v._node if isinstance(v, Tensor) else None for v in values]
 
-    def pull(gradients: list[Tensor | None], y: Any) -> Gradients:
+    def vjp(gradients: list[Tensor | None], y: Any) -> Gradients:
         # The engine's list ends with the last output that got a gradient.
         return transform((*gradients, *(None,) * (len(parents) - len(gradients))))
 
-    node = _HookNode(name, parents, pull, kept=False)
+    node = _HookNode(name, parents, vjp, kept=False)
     watched = list(values)
     for index, parent in enumerate(parents):
         if parent is not None:

@@ -1,1 +1,7 @@
-"""Losses."""
+"""Losses.
+
+`loss`: of classes, and other differences.
+`likelihood_loss`: robust and likelihood losses of regression.
+`margin_loss`: margins between scores, distances and angles.
+`ctc_loss`: sequences whose alignment is not known.
+"""

@@ -8,7 +8,7 @@ from .... import _dtypes
 from ....autograd.engine import grad
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_grad_enabled
-from ....autograd.op import Op, Pull
+from ....autograd.op import Op, Vjp
 from ....tensor import Tensor
 from ..._operands import require_tensor
 from ...creation.creation import arange, tensor
@@ -90,8 +90,8 @@ def _padded(targets: Tensor, lengths: list[int], batch: int, single: bool) -> Te
 
 
 def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, *, blank: int, zero_infinity: bool,
-          with_grad: bool) -> Pull:
-    def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
+          with_grad: bool) -> Vjp:
+    def vjp(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
         if not is_grad_enabled():
             return kept[0] * g.unsqueeze(1), None, None, None
         # The same gradient as a function of log_probs and g, in operations.
@@ -100,10 +100,10 @@ def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths
             losses = where(losses == math.inf, 0, losses)
         return *grad(losses, log_probs, g, create_graph=True), None, None, None
 
-    return pull
+    return vjp
 
 
-_ctc_loss = Op("ctc_loss", _rule, keeps=(1,), outputs=(0,))
+_ctc_loss = Op("ctc_loss", _rule, saved_outputs=(1,), outputs=(0,))
 
 
 def _losses(log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, blank: int) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from .... import _dtypes
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_grad_enabled
-from ....autograd.op import Op, Pull
+from ....autograd.op import Op, Vjp
 from ....backends import run
 from ....tensor import Tensor
 from ..._operands import require_tensor
@@ -85,11 +85,11 @@ _OUT_OF_BOUNDS = "Target {value} is out of bounds."
 
 # ---- cross entropy -------------------------------------------------------------------------------------------------------
 def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, *, reduction: str, ignore_index: int,
-                        label_smoothing: float, with_grad: bool) -> Pull:
+                        label_smoothing: float, with_grad: bool) -> Vjp:
     dim = 1 if x._array.ndim > 1 else 0
     saved = ForSecondOrder(x)
 
-    def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
+    def vjp(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
         if not is_grad_enabled():
             if g._array.size == 1 and g.device.type == "cpu" and g.item() == 1:
@@ -102,7 +102,7 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
             upstream = upstream / total
         return log_softmax_grad(-share * upstream, log_softmax(x, dim), dim), None, None
 
-    return pull
+    return vjp
 
 
 def _class_shares(x: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, label_smoothing: float, dim: int
@@ -118,7 +118,7 @@ def _class_shares(x: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     return hard * (1 - label_smoothing) + soft * (label_smoothing / classes), hard.sum()
 
 
-_cross_entropy = Op("cross_entropy", _cross_entropy_rule, keeps=(1,), outputs=(0,))
+_cross_entropy = Op("cross_entropy", _cross_entropy_rule, saved_outputs=(1,), outputs=(0,))
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
@@ -231,12 +231,12 @@ def _any_ignored(target: Tensor, ignore_index: int, classes: int) -> bool:
     return False
 
 
-def _nll_loss_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, **options: Any) -> Pull:
+def _nll_loss_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, **options: Any) -> Vjp:
     shape = x._array.shape
     return lambda g, y: (_nll_loss_grad(g, target, weight, shape=shape, **options), None, None)
 
 
-def _nll_loss_grad_rule(needs: Any, g: Tensor, target: Tensor, weight: Tensor | None, *, shape: Any, **options: Any) -> Pull:
+def _nll_loss_grad_rule(needs: Any, g: Tensor, target: Tensor, weight: Tensor | None, *, shape: Any, **options: Any) -> Vjp:
     return lambda gg, y: (_nll_loss(gg, target, weight, **options), None, None)
 
 
@@ -327,7 +327,7 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 # ---- binary cross entropy --------------------------------------------------------------------------------------------------
-def _binary_cross_entropy_rule(needs: Any, input: Tensor, target: Tensor) -> Pull:
+def _binary_cross_entropy_rule(needs: Any, input: Tensor, target: Tensor) -> Vjp:
     """PyTorch's gradient, whose denominator is bounded by 1e-12."""
     needs_input, needs_target = needs
     return lambda g, y: (g * (input - target) / clip((1 - input) * input, min=1e-12) if needs_input else None,

@@ -45,7 +45,7 @@ def test_all_elements(size: int, dtype: Any) -> None:
 @pytest.mark.parametrize("size", [GRAIN + 1, 3 * GRAIN + 100])
 def test_a_number_for_all_elements(size: int, streamed: bool) -> None:
     three, x, y = np.float32(3), np.arange(size, dtype=np.float32), aligned(size, np.float32)
-    _sum_of_squares.with_numbers("c", streamed=streamed)(three, x, y)
+    _sum_of_squares.with_scalars("c", streamed=streamed)(three, x, y)
     np.testing.assert_array_equal(y, 9 + x)
     _sum_of_squares.run(x % 100, three, y, fresh=True)
     np.testing.assert_array_equal(y, (x % 100) ** 2 + 3)

@@ -25,7 +25,7 @@ def numbers(dtype: np.dtype, size: int) -> np.ndarray:
 def test_as_numpy(wanted: np.dtype, stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nontemporal, "_streamed_from", lambda: 0 if stream else 1 << 40)
     for given in DTYPES:
-        if elementwise_cast.serves(given, wanted):
+        if elementwise_cast.suits(given, wanted):
             for size in (0, 1, 70, 1_100_001):
                 x = numbers(given, size)
                 y = elementwise_cast.convert(x.reshape(1, -1), wanted)
@@ -37,4 +37,4 @@ def test_as_numpy(wanted: np.dtype, stream: bool, monkeypatch: pytest.MonkeyPatc
 def test_others_are_left_to_numpy() -> None:
     for pair in ("i4 i4", "f4 f4", "i4 u1", "i4 ?", "u8 f4", "f4 u2", "f4 u8", "f4 f2", "c8 f4"):
         given, wanted = pair.split()
-        assert not elementwise_cast.serves(np.dtype(given), np.dtype(wanted))
+        assert not elementwise_cast.suits(np.dtype(given), np.dtype(wanted))

@@ -28,6 +28,6 @@ def test_values_over_columns(shape: tuple[int, ...], axis: Any, dtype: type) -> 
 
 def test_what_goes_to_numpy() -> None:
     """Few columns: their positions always, their values where no rows can be read as one."""
-    assert max_min.serves((1, 1000, 1), located=True)
-    assert max_min.serves((1, 1 << 10, 3), located=False) and not max_min.serves((1, 1 << 10, 3), located=True)
-    assert not max_min.serves((1, 1001, 3), located=False)
+    assert max_min.suits((1, 1000, 1), located=True)
+    assert max_min.suits((1, 1 << 10, 3), located=False) and not max_min.suits((1, 1 << 10, 3), located=True)
+    assert not max_min.suits((1, 1001, 3), located=False)

@@ -19,7 +19,7 @@ def test_rows_of_any_length(shape: tuple[int, ...], dtype: Any) -> None:
     x = around[(slice(1, -1),) * len(shape)]
     x[...] = np.random.default_rng(0).random(shape) + 1
     for rows in (x, x[::-1], np.ascontiguousarray(x), x[:, None]):
-        assert strided_sum.serves(rows)
+        assert strided_sum.suits(rows)
         sums = strided_sum.row_sums(rows)
         assert sums.dtype == np.float64
         wanted = rows.sum(axis=-1, dtype=np.float64)
@@ -37,7 +37,7 @@ def test_not_finite() -> None:
 
 def test_what_is_not_served() -> None:
     x = np.ones((40, 50), np.float32)
-    assert not strided_sum.serves(x[:, ::2])
-    assert not strided_sum.serves(x[:, :15])
-    assert not strided_sum.serves(x[0])
-    assert not strided_sum.serves(x.astype(np.int32))
+    assert not strided_sum.suits(x[:, ::2])
+    assert not strided_sum.suits(x[:, :15])
+    assert not strided_sum.suits(x[0])
+    assert not strided_sum.suits(x.astype(np.int32))

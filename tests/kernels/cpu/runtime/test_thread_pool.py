@@ -1,4 +1,4 @@
-"""The team of threads that runs parallel loops: each iteration once, on all threads, asleep without work, in children of a fork."""
+"""The thread pool runs parallel loops: each iteration once, on all threads, asleep without work, in children of a fork."""
 from __future__ import annotations
 
 import os
@@ -51,11 +51,11 @@ def meeting() -> bool:
     return bool(flags[1] and flags[9])
 
 
-@pytest.mark.parametrize("by_team", [True, False])
+@pytest.mark.parametrize("by_pool", [True, False])
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 64, 1000])
-def test_each_iteration_runs_once(n: int, by_team: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_iteration_runs_once(n: int, by_pool: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where Numba's layer runs them, since the team is too small."""
-    monkeypatch.setattr(thread_pool._started, "value", thread_pool._started.value if by_team else 0)
+    monkeypatch.setattr(thread_pool._started, "value", thread_pool._started.value if by_pool else 0)
     visits = np.zeros(n + 1, np.int64)
     for _ in range(200):
         count(visits, n)
@@ -98,7 +98,7 @@ def test_where_no_thread_can_be_started_the_layer_runs_loops(monkeypatch: pytest
     assert (visits == 1).all()
 
 
-def test_a_busy_team_leaves_loops_to_the_layer() -> None:
+def test_a_busy_pool_leaves_loops_to_the_layer() -> None:
     """Threads of the user's own: each gets its loops done, whoever has the team."""
     arrays = [np.zeros(1000 + number, np.int64) for number in range(4)]
 

@@ -2,11 +2,11 @@
 
 `forward`: convolution of bands of the image.
 `few_outputs`: up to four output channels a group.
-`output_channels`: small planes and groups, with output channels as lanes.
 `grad_input_strided`: input gradient with strides, which is transposed convolution, phase by phase.
 `grad_weight`: weight gradient as dot products.
 `outer_grad_weight`: weight gradient of small planes as a product of matrices.
 `volumes`: convolution of volumes.
+`parts`: bands of the result that meet the same rows of taps.
 `packed_weight`: the weight in the order in which the blocks read it.
 `microkernels`, `copy_microkernels`: the inner loops.
 
