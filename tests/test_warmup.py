@@ -38,7 +38,7 @@ def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> N
     seen = set()
     recipe = warmup.RECIPES[family.rpartition(".")[2]]
     with backends.observe(lambda name, *rest: seen.add(name)):
-        recipe(lucid.float32, device, (warmup.SMALL,))
+        recipe(warmup.SMALL, dtype=lucid.float32, device=device)
     missing = set(FAMILIES[family].split()) - seen - ELSEWHERE
     assert not missing
 
@@ -47,10 +47,10 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of all elementwise loops, where there are large arrays on a CPU."""
     compiled = []
     monkeypatch.setattr(arrays_loops.Chunked, "compile_streaming", lambda self, *dtypes: compiled.append((self, *dtypes)))
-    for device, sizes in (("gpu", (warmup.SMALL, warmup.LARGE)), ("cpu", (warmup.SMALL,))):
-        warmup.RECIPES["streaming"](lucid.float32, device, sizes)
+    for device, size in (("gpu", warmup.SMALL), ("gpu", warmup.LARGE), ("cpu", warmup.SMALL)):
+        warmup.RECIPES["streaming"](size, dtype=lucid.float32, device=device)
     assert not compiled
-    warmup.RECIPES["streaming"](lucid.float64, "cpu", (warmup.SMALL, warmup.LARGE))
+    warmup.RECIPES["streaming"](warmup.LARGE, dtype=lucid.float64, device="cpu")
     assert (elementwise.LOOPS["relu"], lucid.float64) in compiled
     assert (elementwise.LOOPS["silu_grad"], lucid.float64) in compiled
     assert (ternary._LOOPS["select"], np.uint8, np.uint64, np.uint64, np.uint64) in compiled
@@ -63,7 +63,7 @@ def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in kernels:
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: called.add(name) or kernel(*given))
-    warmup.RECIPES["copies"](lucid.float32, "cpu", (warmup.LARGE,))
+    warmup.RECIPES["copies"](warmup.LARGE, dtype=lucid.float32, device="cpu")
     assert called == {"_fill_rows", "_add_rows", "_copy_slices", "_sum_rows"}
 
 
@@ -72,7 +72,7 @@ def test_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
     kernel = ufunc_loops._in_parts
     monkeypatch.setattr(ufunc_loops, "_in_parts", lambda *given: called.append(len(given)) or kernel(*given))
-    warmup.RECIPES["integers"](lucid.float32, "cpu", (warmup.LARGE,))
+    warmup.RECIPES["integers"](warmup.LARGE, dtype=lucid.float32, device="cpu")
     assert called
 
 
@@ -80,7 +80,8 @@ def test_many_indices(monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
     largest = largest_index.largest
     monkeypatch.setattr(largest_index, "largest", lambda indices: called.append(indices.size) or largest(indices))
-    warmup.RECIPES["bounds"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
+    for size in (warmup.SMALL, warmup.LARGE):
+        warmup.RECIPES["bounds"](size, dtype=lucid.float32, device="cpu")
     assert called == [warmup.LARGE**2]
 
 
@@ -90,7 +91,7 @@ def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warmup, "LARGE", 24)
     names: list[str] = []
     with backends.observe(lambda name, *rest: names.append(name)):
-        warmup.RECIPES["formulas"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
+        warmup.RECIPES["formulas"](warmup.SMALL, dtype=lucid.float32, device="cpu")
     assert names.count("fused") > 50
 
 
@@ -102,7 +103,7 @@ def test_other_recipes(family: str, operation: str, device: str) -> None:
     """They run on any device what a family of operations is about."""
     names = set()
     with backends.observe(lambda name, *rest: names.add(name)):
-        warmup.RECIPES[family](lucid.float32, device, (warmup.SMALL,))
+        warmup.RECIPES[family](warmup.SMALL, dtype=lucid.float32, device=device)
     assert operation in names
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from . import TABLES, gpu_module
+from . import TABLES, gpu_module, sizes
 from .common import elementwise as common
 from .cpu import elementwise as cpu
 from .cpu import half_precision, ufunc_loops
@@ -117,7 +117,7 @@ def _label(row: Row, part: Any) -> tuple[str, str]:
     if part.func is ufunc_loops.of_large:
         name = row.source if row.loops is True else row.loops
         return "lucid_kernels.cpu.elementwise.ufunc_loops.apply", (
-            f"at least {ufunc_loops.LEAST_BYTES:,} bytes, row-major: the loops of numpy.{name} on all threads")
+            f"at least {sizes.UFUNC_LOOPS_BYTES:,} bytes, row-major: the loops of numpy.{name} on all threads")
     if not isinstance(first, Kernel):
         return "lucid_kernels.cpu.arrays.broadcast.of_distinct", "repeated elements are computed once"
     layout = {ALIKE: "row-major", ANY: "in any layout"}.get(first.layout, "in rows")

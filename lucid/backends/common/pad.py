@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..half_precision import HALVES, wide
+from ..sizes import PAD_IN_CACHE, PAD_SHORT_ROW
 
 Array = Any
 Kernel = Callable[..., Any]
 Pads = tuple[tuple[int, int], ...]
-# Elements: the ends of rows that are shorter take longer to write than all of a result that stays in the cache.
-_SHORT_ROW, _IN_CACHE = 256, 1 << 21
 
 
 class Part(NamedTuple):
@@ -73,7 +72,7 @@ def table(new: Kernel, copy: Kernel, fill_all: Kernel | None = None) -> dict[str
         value = 0 if fill is None else fill
         if fill_all is not None and fill_all(x, y, value, pads, mode):
             return y
-        if mode == "constant" and pads and any(pads[-1]) and y.shape[-1] <= _SHORT_ROW and y.size <= _IN_CACHE:
+        if mode == "constant" and pads and any(pads[-1]) and y.shape[-1] <= PAD_SHORT_ROW and y.size <= PAD_IN_CACHE:
             y[...] = value
             copy(y[inside], x)
             return y

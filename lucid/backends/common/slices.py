@@ -7,11 +7,11 @@ from typing import Any
 
 from ..boxes import box_of, overlap, size_of
 from ..memory_format import inverse
+from ..sizes import ASSEMBLE_FROM
 
 Array = Any
 Kernel = Callable[..., Any]
 
-_SMALL = 1 << 12  # elements of the result, of fewer of which zeros take less time than to see whether one part is all of it
 
 
 def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Kernel]:
@@ -22,7 +22,7 @@ def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Ker
 
         `axes` are the dimensions of the result from the outermost in memory to the innermost; None is row-major order.
         """
-        if len(parts) == 1 and math.prod(shape) < _SMALL:
+        if len(parts) == 1 and math.prod(shape) < ASSEMBLE_FROM:
             apart, full = True, False
         else:
             boxes = [box_of(shape, index) for index in indices]

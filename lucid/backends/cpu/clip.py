@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..sizes import UFUNC_LOOPS_BYTES
 from . import ufunc_loops
 
 Array = Any
@@ -33,6 +34,6 @@ def clip(x: Array, low: Any, high: Any, *, out: Array | None = None) -> Array | 
 
         if all(array.dtype is x.dtype and (array.flags.c_contiguous or layout.lies_in_rows(array)) for array in (x, *arrays)):
             return operation.operation(names, x, *bounds)
-    if x.nbytes >= ufunc_loops.LEAST_BYTES and x.dtype.kind in "iu":
+    if x.nbytes >= UFUNC_LOOPS_BYTES and x.dtype.kind in "iu":
         return ufunc_loops.apply("clip" if len(names) > 1 else names[0], x, *bounds)
     return None

@@ -8,21 +8,18 @@ import numpy as np
 from ..common import manipulation
 from ..half_precision import HALVES
 from ..memory_format import inverse
-from ..sizes import LARGE, MANY
+from ..sizes import CAST_FROM, COPY_BYTES, COPY_ROWS_BYTES, LARGE, MANY
 
 Array = np.ndarray[Any, Any]
 
-LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
-LARGE_WRITE = 1 << 20  # bytes of rows that are written somewhere: NumPy's copies of whole rows are as fast up to there
-_LARGE_CAST = 1 << 16  # elements from which on a conversion is not NumPy's
 
 
 def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
     """`axes` are the dimensions from the outermost in memory to the innermost; None is row-major order."""
-    if x.nbytes < LARGE_BYTES:
+    if x.nbytes < COPY_BYTES:
         return manipulation.copy(x, axes=axes, out=out)
     if out is not None:
-        if x.nbytes < LARGE_WRITE or not _apart(x, out):
+        if x.nbytes < COPY_ROWS_BYTES or not _apart(x, out):
             return manipulation.copy(x, out=out)
         copy_into(out, x)
         return out
@@ -31,7 +28,7 @@ def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = N
 
 def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
     """By our kernels for many elements; from and to half precision through float32, as in PyTorch."""
-    if x.size >= _LARGE_CAST and out is None and x.flags.c_contiguous and x.dtype != dtype:
+    if x.size >= CAST_FROM and out is None and x.flags.c_contiguous and x.dtype != dtype:
         from lucid_kernels.cpu.elementwise import cast as elementwise_cast
 
         if elementwise_cast.suits(x.dtype, dtype):
@@ -51,14 +48,14 @@ def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
 
 def contiguous(x: Array) -> Array:
     """`x` in row-major order; a copy where it is not."""
-    if x.nbytes < LARGE_BYTES or x.flags.c_contiguous:
+    if x.nbytes < COPY_BYTES or x.flags.c_contiguous:
         return np.ascontiguousarray(x).reshape(x.shape)  # NumPy's makes 0-d arrays 1-d
     return _row_major(x)
 
 
 def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
     """A view in another shape, or a copy where the strides allow none."""
-    if x.nbytes < LARGE_BYTES or x.flags.c_contiguous:
+    if x.nbytes < COPY_BYTES or x.flags.c_contiguous:
         return x.reshape(shape)
     try:
         return np.reshape(x, shape, copy=False)

@@ -13,17 +13,17 @@ from lucid_kernels.cpu.runtime import allocator
 
 from ..common import creation
 from ..merge import merge
+from ..sizes import FILL_BYTES
 from .copies import copy_into
 
 Array = np.ndarray[Any, Any]
 
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
-_LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
 
 
 def fill_with(out: Array, value: Any) -> Array:
     """out[...] = value; by our kernel for large arrays."""
-    if out.nbytes >= _LARGE_FILL and out.flags.writeable:
+    if out.nbytes >= FILL_BYTES and out.flags.writeable:
         copy_into(out, np.broadcast_to(np.asarray(value, out.dtype), out.shape))
     else:
         out[...] = value

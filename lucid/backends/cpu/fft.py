@@ -14,21 +14,17 @@ import numpy as np
 from lucid_kernels.cpu.runtime import threads
 from lucid_kernels.cpu.runtime.allocator import empty
 
+from .. import sizes
 from ..common.fft import Axes, resized, weigh, windowed
-from ..sizes import MANY
 from ..threads import share
 from .copies import cast, contiguous
 
 Array = Any
 Kernel = Callable[..., Any]
 
-# Elements from which on a kernel transforms the last dimension, which imports Numba. Others, which are transposed, take MANY.
-_FEW = 1 << 8
 COMPLEX_LENGTHS = frozenset(n for twos in range(2, 13) for threes in range(8) for fives in range(6)
                              if 32 <= (n := 2**twos * 3**threes * 5**fives) <= 4096)  # those of the kernels
 _REAL_LENGTHS = frozenset(2 * length for length in COMPLEX_LENGTHS)
-_CONVERTED = 1 << 7  # elements from which on NumPy's conversions are avoided
-_SHARED = 1 << 17  # elements from which on threads share a transform: starting one takes 80 us, 2^17 elements 250 us
 
 
 @functools.cache
@@ -57,7 +53,7 @@ def _by_numpy(function: Kernel, x: Array, axis: int, length: int, norm: str, for
     scaled, and scaled back.
     """
     scaled = "forward" if forward else "backward"
-    as_asked = norm in ("ortho", scaled) or x.dtype.char not in "fF" or x.size < _CONVERTED
+    as_asked = norm in ("ortho", scaled) or x.dtype.char not in "fF" or x.size < sizes.FFT_CONVERTED_FROM
 
     def compute(part: tuple[Any, ...]) -> None:
         target = y[part]
@@ -67,7 +63,7 @@ def _by_numpy(function: Kernel, x: Array, axis: int, length: int, norm: str, for
                 numbers = target.view(np.float32)  # a product with a complex number takes 4 times as long
                 numbers *= np.float32(length)
 
-    if x.size >= _SHARED:
+    if x.size >= sizes.FFT_SHARED_FROM:
         share(compute, _parts(x.shape, axis))
     else:
         compute((...,))
@@ -85,10 +81,10 @@ def _line(x: Array, axis: int, norm: str, forward: bool) -> Array:
     """The transform along one dimension."""
     length, last = x.shape[axis], axis == x.ndim - 1
     if x.dtype.kind != "c":
-        if forward and last and length in _REAL_LENGTHS and x.size >= _FEW:
+        if forward and last and length in _REAL_LENGTHS and x.size >= sizes.FFT_FROM:
             return _kernels().transform_to_whole(x, scale=_scale(norm, True, length))
         x = cast(x, dtype=np.result_type(x.dtype, np.complex64))
-    if length in COMPLEX_LENGTHS and x.size >= (_FEW if last else MANY):
+    if length in COMPLEX_LENGTHS and x.size >= (sizes.FFT_FROM if last else sizes.MANY):
         if last:
             return _kernels().transform(x, forward=forward, scale=_scale(norm, forward, length))
         turned = _kernels().transform(x.swapaxes(axis, -1), forward=forward, scale=_scale(norm, forward, length))
@@ -109,7 +105,7 @@ def fft_r2c(x: Array, *, axes: Axes, norm: str, weight: float = 1.0) -> Array:
     """The half of the transform of real numbers that tells the other one."""
     axis = axes[-1]
     length = x.shape[axis]
-    if length in _REAL_LENGTHS and axis == x.ndim - 1 and x.size >= _FEW:
+    if length in _REAL_LENGTHS and axis == x.ndim - 1 and x.size >= sizes.FFT_FROM:
         half = _kernels().transform_to_half(x, scale=_scale(norm, True, length), weight=weight)
     else:
         half = empty(resized(x.shape, axis, length // 2 + 1), np.result_type(x.dtype, np.complex64))
@@ -128,7 +124,7 @@ def fft_c2r(x: Array, *, axes: Axes, length: int, norm: str, weight: float = 1.0
     if x.size == 0:
         return np.zeros(resized(x.shape, axis, length), x.real.dtype)
     half = fft_c2c(x, axes=axes[:-1], norm=norm, forward=False) if len(axes) > 1 else x
-    if length in _REAL_LENGTHS and axis == x.ndim - 1 and x.size >= _FEW:
+    if length in _REAL_LENGTHS and axis == x.ndim - 1 and x.size >= sizes.FFT_FROM:
         return _kernels().transform_from_half(half, length=length, scale=_scale(norm, False, length), weight=weight)
     if weight != 1:
         half = weigh(half.copy() if half is x else half, axis, length, weight)
@@ -142,7 +138,7 @@ def table(entries: dict[str, Kernel]) -> dict[str, Kernel]:
     def fft_windows(x: Array, window: Array, *, step: int, norm: str) -> Array:
         """`fft_r2c` of the windows of the signals (batch, time), `step` apart, times `window`: (batch, windows, frequencies)."""
         size, (batch, length) = window.shape[0], x.shape
-        if size in _REAL_LENGTHS and batch * ((length - size) // step + 1) * size >= _FEW:
+        if size in _REAL_LENGTHS and batch * ((length - size) // step + 1) * size >= sizes.FFT_FROM:
             return _kernels().transform_windows(x, window, step=step, scale=_scale(norm, True, size))
         return by_steps(x, window, step=step, norm=norm)
 

@@ -15,12 +15,12 @@ from lucid_kernels.expression import Program
 from ..common.elementwise import ARITHMETIC
 from ..elementwise import ROWS
 from ..elementwise.row import COMPOSED, PRIMITIVE
+from ..sizes import INTERPRETER_FROM
 from . import accurate
 
 Array = Any
 Kernel = Callable[..., Any]
 
-_FEW = 1 << 10  # elements; for 1,280 a kernel takes 0.4 to 0.8 of the time
 _FUNCTIONS: dict[str, Kernel] = {row.name: accurate.function(row.name) for row in ROWS.values()
                                  if row.formula == PRIMITIVE and row.function != COMPOSED
                                  and (row.name in ARITHMETIC or not row.family)}
@@ -53,7 +53,7 @@ def _compiled() -> Kernel:
 
 def _are_small(arrays: tuple[Array | None, ...]) -> bool:
     for array in arrays:  # noqa: SIM110 - `all` takes three times as long
-        if array is not None and array.size >= _FEW:
+        if array is not None and array.size >= INTERPRETER_FROM:
             return False
     return True
 

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.runtime.allocator import empty
 
+from .. import sizes
 from ..common import manipulation
 from .copies import copy_into
 
 Array = np.ndarray[Any, Any]
 
-# Bytes of arrays that are joined, or runs of theirs that are one after the other in the result, from which on NumPy takes longer.
-_LARGE_JOIN, _MANY_RUNS = 1 << 18, 1 << 10
-# Bytes of an array, or runs of its, for which the microsecond pays that a kernel needs for each array.
-_JOINED_BYTES, _JOINED_RUNS = 1 << 11, 1 << 7
-# Arrays with gaps of so few bytes, in runs of so many, are joined by NumPy: a kernel for each takes twice as long.
-_LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 
 def concatenate(*arrays: Array, axis: int) -> Any:
@@ -56,10 +51,10 @@ def _pay_for_join(arrays: Sequence[Array], axis: int) -> bool:
     for array in arrays:
         total += array.nbytes
     lines = math.prod(arrays[0].shape[:axis])
-    if lines < _JOINED_RUNS and total < len(arrays) * _JOINED_BYTES:
+    if lines < sizes.JOIN_RUNS_OF_EACH and total < len(arrays) * sizes.JOIN_BYTES_OF_EACH:
         return False
     runs = len(arrays) * lines
-    return total >= _LARGE_JOIN or (runs >= _MANY_RUNS and total > runs * arrays[0].itemsize)
+    return total >= sizes.JOIN_BYTES or (runs >= sizes.JOIN_RUNS and total > runs * arrays[0].itemsize)
 
 
 def _joined(arrays: Sequence[Array], axis: int) -> Array:
@@ -73,7 +68,7 @@ def _joined(arrays: Sequence[Array], axis: int) -> Array:
     length = sum(array.shape[axis] for array in arrays)
     result: Array = empty((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
     runs = [math.prod(array.shape[axis:]) * array.itemsize for array in arrays]
-    if min(runs) >= _LONG_RUN and max(array.nbytes for array in arrays) < _LARGE_PART:
+    if min(runs) >= sizes.JOIN_BY_NUMPY_RUN and max(array.nbytes for array in arrays) < sizes.JOIN_BY_NUMPY_BYTES:
         return np.concatenate(arrays, axis=axis, out=result)
     start = 0
     for array in arrays:

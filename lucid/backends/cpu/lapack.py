@@ -13,17 +13,17 @@ import numpy as np
 from lucid_kernels.cpu.matmul import openblas
 
 from ..families import compiler_is_loaded
+from ..sizes import LAPACK_FROM
 
 Array = np.ndarray
 Kernel = Callable[..., Any]
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
-LARGE = 1 << 9  # elements of which NumPy, which computes in float64, takes longer than a kernel
 
 
 def on_one_thread(kernel: Kernel) -> Kernel:
     @functools.wraps(kernel)
     def run(*arrays: Array, **attributes: Any) -> Any:
-        if arrays[0].size + arrays[-1].size < LARGE:  # OpenBLAS starts none; to change their number takes a microsecond
+        if arrays[0].size + arrays[-1].size < LAPACK_FROM:  # OpenBLAS starts none; to change their number takes a microsecond
             return kernel(*arrays, **attributes)
         with openblas.one_thread:
             return kernel(*arrays, **attributes)
@@ -33,7 +33,7 @@ def on_one_thread(kernel: Kernel) -> Kernel:
 
 def by_kernel(a: Array) -> bool:
     """Whether our calls of LAPACK factorize these matrices."""
-    return a.size >= LARGE and a.dtype.char in "fdFD" and kernels() is not None
+    return a.size >= LAPACK_FROM and a.dtype.char in "fdFD" and kernels() is not None
 
 
 def few_by_kernel() -> bool:

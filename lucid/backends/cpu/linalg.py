@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import sizes
 from ..common import linalg
 from ..families import compiler_is_loaded
-from ..sizes import MANY
-from .lapack import LARGE, REAL, by_kernel, factorizations, factors, few_by_kernel, kernels, on_one_thread
+from .lapack import REAL, by_kernel, factorizations, factors, few_by_kernel, kernels, on_one_thread
 
 Array = np.ndarray
 Kernel = Callable[..., Any]
-_SIDE_BY_SIDE = 8  # rows of matrices of which several are eliminated at a time; LAPACK is faster with more
-# Rows of matrices for our loops, and of those that are faster than LAPACK for stacks of more elements too.
-_MOST_ROWS, _FEW_ROWS, _FEW_ELEMENTS = 32, 16, 1 << 11
 
 
 def _small(a: Array) -> bool:
@@ -28,14 +25,16 @@ def _small(a: Array) -> bool:
     rows, columns = a.shape[-2:]
     most = rows if rows > columns else columns
     size = a.size
-    if not size or most > _MOST_ROWS or (most > _FEW_ROWS and size > _FEW_ELEMENTS) or a.dtype.char not in "fd":
+    if not size or a.dtype.char not in "fd" or most > sizes.MATRIX_MOST_ROWS:
         return False
-    return size >= LARGE or compiler_is_loaded()
+    if most > sizes.MATRIX_FEW_ROWS and size > sizes.MATRIX_FEW_ELEMENTS:
+        return False
+    return size >= sizes.LAPACK_FROM or compiler_is_loaded()
 
 
 def _are_many(a: Array) -> bool:
     """Whether these are so many small matrices that several are eliminated at a time."""
-    return a.size >= MANY and a.shape[-1] <= _SIDE_BY_SIDE and a.dtype in REAL
+    return a.size >= sizes.MANY and a.shape[-1] <= sizes.ELIMINATION_MOST_ROWS and a.dtype in REAL
 
 
 def _many_kernels() -> Any:
@@ -100,9 +99,9 @@ def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
     """X with ``a @ X = b``, and `info`."""
     columns = b.shape[-1]
     if b.dtype is a.dtype and columns:
-        if columns <= _SIDE_BY_SIDE and _are_many(a):
+        if columns <= sizes.ELIMINATION_MOST_ROWS and _are_many(a):
             return _many_kernels().solve(a, b)
-        if columns <= _MOST_ROWS and _small(a):
+        if columns <= sizes.MATRIX_MOST_ROWS and _small(a):
             return _few_kernels().solve(a, b)
     return _large_solve_ex(a, b)
 
@@ -140,7 +139,7 @@ def _large_lu_factor(a: Array, *, pivot: bool) -> tuple[Array, Array, Array]:
 
 def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) -> Array:
     """X with ``t @ X = b`` for triangles."""
-    if b.dtype is t.dtype and 0 < b.shape[-1] <= _MOST_ROWS and _small(t):
+    if b.dtype is t.dtype and 0 < b.shape[-1] <= sizes.MATRIX_MOST_ROWS and _small(t):
         return _few_kernels().solve_triangular(t, b, upper=upper, unitriangular=unitriangular)
     return _large_solve_triangular(t, b, upper=upper, unitriangular=unitriangular)
 

@@ -11,9 +11,9 @@ from lucid_kernels.cpu.runtime.allocator import empty
 from ..common import manipulation, slices, unfold, views
 from ..memory_format import in_memory_order
 from ..merge import merge
-from ..sizes import MANY
+from ..sizes import COPY_BYTES, COPY_ROWS_BYTES, MANY
 from .bits import BITS, as_bits
-from .copies import LARGE_BYTES, LARGE_WRITE, add_into, cast, contiguous, copy, copy_into, reshape
+from .copies import add_into, cast, contiguous, copy, copy_into, reshape
 from .creation import fill_with
 from .joining import concatenate, stack
 
@@ -24,7 +24,7 @@ def flip(x: Array, *, axis: Any) -> Any:
     """A copy with the dimensions `axis` in reverse order, laid out in memory as `x` is."""
     if broadcast.repeats(x):
         return broadcast.of_distinct(lambda few: flip(few, axis=axis), x)
-    if x.nbytes < LARGE_BYTES:
+    if x.nbytes < COPY_BYTES:
         return manipulation.flip(x, axis=axis)
     bits = BITS.get(x.itemsize)
     outer = x.ndim
@@ -51,7 +51,7 @@ def roll(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Any:
         steps = sum([step for step, other in zip(shift, axis) if other == dim]) % length
         halves = ((slice(steps, None), slice(length - steps)), (slice(steps), slice(length - steps, None)))
         parts = [(to[(*lead, there)], given[(*lead, here)]) for to, given in parts for there, here in halves]
-    put = np.copyto if x.nbytes < LARGE_WRITE else copy_into
+    put = np.copyto if x.nbytes < COPY_ROWS_BYTES else copy_into
     for to, given in parts:
         put(to, given)
     return result

@@ -10,11 +10,9 @@ from lucid_kernels.cpu.runtime.allocator import empty
 
 from ..common import pad as common_pad
 from ..common.pad import Pads, parts
+from ..sizes import PAD_FROM, PAD_LEAST_ROWS
 from .bits import BITS, as_bits
 from .copies import copy_into
-
-# Elements of a result, and its rows, from which on the kernel takes 0.5 to 0.9 of the time of pieces.
-_MANY, _MANY_ROWS = 1 << 15, 64
 
 
 def _sources(length: int, before: int, after: int, mode: str) -> np.ndarray:
@@ -29,7 +27,7 @@ def _sources(length: int, before: int, after: int, mode: str) -> np.ndarray:
 def pad_rows(x: np.ndarray, y: np.ndarray, value: Any, pads: Pads, mode: str) -> bool:
     """Whether a kernel has written all of `pad`'s result `y`: one with many rows."""
     bits = BITS.get(x.itemsize)
-    if not pads or y.size < _MANY or y.size < _MANY_ROWS * y.shape[-1] or bits is None or not x.flags.c_contiguous:
+    if not pads or y.size < PAD_FROM or y.size < PAD_LEAST_ROWS * y.shape[-1] or bits is None or not x.flags.c_contiguous:
         return False
     from lucid_kernels.cpu.movement import pad as kernels  # compiles with Numba: imported with the first many rows
 

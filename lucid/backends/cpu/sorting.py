@@ -7,21 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import sizes
 from ..common import sorting
 from ..half_precision import HALVES, wide
 from ..merge import merge
-from ..sizes import MANY
 from .indexing.elements import along, gather
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-# As MANY, for a long row, and for the largest of all: NumPy takes 1.1 to 2.5 times as long. Rows of a hundred it sorts as fast.
-_LONG = 1000
 _NARROW = 1 << 32  # keys below are sorted in one go
-_PARTITIONED_FROM = 512  # elements; fewer are sorted in less time than the largest are found and sorted
-_FEW_COUNTS = 1 << 14  # that stay in the L2 cache, four times over
-_FEW_ROWS = 16  # to search, a call of NumPy's for each
 _SORTED_GROUPS = 8  # of columns of rows; rows of more are compared as strings of bytes
 
 _shared = SimpleNamespace(**sorting.table(np))
@@ -38,11 +33,11 @@ def _last(x: Array, axis: int) -> Array:
     return x if axis == x.ndim - 1 else np.moveaxis(x, axis, -1)
 
 
-def _keys(x: Array, axis: int, descending: bool, least: int = MANY) -> tuple[Array, bool] | None:
+def _keys(x: Array, axis: int, descending: bool, least: int = sizes.MANY) -> tuple[Array, bool] | None:
     """Keys of the elements with `axis` last, and whether they are wide; None for what NumPy has to sort, such as fewer than
     `least` in short rows.
     """
-    if (x.size < least and x.shape[axis] < _LONG) or x.shape[axis] >= _NARROW:
+    if (x.size < least and x.shape[axis] < sizes.SORT_LONG_ROW) or x.shape[axis] >= _NARROW:
         return None
     rows = _last(wide(x), axis)
     if rows.dtype.kind == "f":
@@ -82,7 +77,7 @@ def sort(x: Array, *, axis: int, descending: bool) -> Any:
 
 def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
     """The first `k` of `sort`, without sorting all."""
-    found = _keys(x, axis, largest, _LONG) if k else None
+    found = _keys(x, axis, largest, sizes.SORT_LONG_ROW) if k else None
     if found is None:
         indices = _first_by_numpy(x, k, axis, largest)
         return along(x, indices, axis), indices
@@ -98,7 +93,7 @@ def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
 def _first_by_numpy(x: Array, k: int, axis: int, largest: bool) -> Array:
     """Where the first `k` are."""
     lead, length = (slice(None),) * axis, x.shape[axis]
-    if not 0 < 4 * k < length or x.size <= _PARTITIONED_FROM:
+    if not 0 < 4 * k < length or x.size <= sizes.PARTITION_FROM:
         return sorting.order(np, x, axis, largest)[(*lead, slice(k))]
     keys = wide(x)
     parts = (np.argpartition(keys, length - k, axis)[(*lead, slice(length - k, None))] if largest else
@@ -135,7 +130,7 @@ def lexsort(rows: Array) -> Array:
 def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
     """For rows of sorted `edges` (rows, m), or one vector (m,), the places of `values` (rows, n) or (any shape)."""
     kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
-    few = values.size < MANY and (edges.ndim == 1 or len(edges) < _FEW_ROWS)
+    few = values.size < sizes.MANY and (edges.ndim == 1 or len(edges) < sizes.SEARCH_FEW_ROWS)
     if few or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
         return _search_by_rows(wide(edges), wide(values), "right" if right else "left")
     from lucid_kernels.cpu.indexing import searchsorted as indexing_searchsorted
@@ -157,9 +152,9 @@ def _search_by_rows(edges: Array, values: Array, side: Any) -> Array:
 
 def bincount(x: Array, weights: Array | None, *, minlength: int) -> Array:
     """How often each number occurs, or the sums of its weights."""
-    if weights is None and x.size >= MANY and x.flags.c_contiguous:
+    if weights is None and x.size >= sizes.MANY and x.flags.c_contiguous:
         length = max(minlength, int(x.max()) + 1)
-        if length <= _FEW_COUNTS:
+        if length <= sizes.COUNT_FEW:
             from lucid_kernels.cpu.indexing import histogram
 
             return histogram.count(x, length)
@@ -168,7 +163,7 @@ def bincount(x: Array, weights: Array | None, *, minlength: int) -> Array:
 
 def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
     """How many elements of `x` (n,) are in each of `bins` equal bins between `low` and `high`, the last with its right edge."""
-    if x.size < MANY or bins > _FEW_COUNTS or x.dtype.char not in "fd":
+    if x.size < sizes.MANY or bins > sizes.COUNT_FEW or x.dtype.char not in "fd":
         return _shared.count_bins(x, edges, low=low, high=high, bins=bins)
     from lucid_kernels.cpu.indexing import histogram
 

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..elementwise import Row
+from ..sizes import UFUNC_LOOPS_BYTES
 
 Array = Any
-# Bytes of an operand from which on they take less time: a call takes 3 us.
-LEAST_BYTES = 1 << 19
 
 
 def of_large(row: Row, operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Array | None:
     """The operation of `row` of large arrays; None where NumPy's function has to do it."""
     x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
     # Of float32 NumPy's are less exact than ours.
-    if x.nbytes < LEAST_BYTES or x.dtype.kind not in row.loop_kinds or (row.libm and x.dtype.char == "f"):
+    if x.nbytes < UFUNC_LOOPS_BYTES or x.dtype.kind not in row.loop_kinds or (row.libm and x.dtype.char == "f"):
         return None
     if attributes and any(attributes.values()):
         return None

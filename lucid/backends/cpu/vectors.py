@@ -11,14 +11,12 @@ import numpy as np
 
 from ..common import vectors
 from ..families import compiler_is_loaded
-from ..sizes import LARGE, MANY
+from ..sizes import INNER_PRODUCT_FROM, LARGE, MANY, VECTOR_FROM
 from .indexing.scatter import scatter_add
 
 Array = Any
 Kernel = Callable[..., Any]
 
-_FEW = 1 << 6  # elements that NumPy handles as fast as a kernel
-_LONG = 1 << 8  # elements of an inner product that take less time by our kernel than a call of NumPy's
 
 
 @functools.cache
@@ -37,7 +35,7 @@ def _distances() -> Any:
 
 
 def _by_kernel(x: Array, count: int) -> bool:
-    return x.dtype.char in "fd" and (count >= MANY or (count >= _FEW and compiler_is_loaded()))
+    return x.dtype.char in "fd" and (count >= MANY or (count >= VECTOR_FROM and compiler_is_loaded()))
 
 
 def _many_pairs(x: Array, y: Array | None) -> bool:
@@ -52,7 +50,7 @@ def table(entries: dict[str, Kernel]) -> dict[str, Kernel]:
         """The sum of the products of the elements of two vectors of one length and dtype."""
         if a.dtype.char not in "fd":
             return shared.dot(a, b)
-        if a.size < _LONG:
+        if a.size < INNER_PRODUCT_FROM:
             return np.dot(a, b)
         return np.asarray(inner_product().dot(a, b), a.dtype)
 

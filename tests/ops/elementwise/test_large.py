@@ -57,7 +57,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for way, large, few in (("kernel", 1, 0), ("steps", sys.maxsize, sys.maxsize), ("plain", sys.maxsize, 0)):
         with monkeypatch.context() as patch:
             patch.setattr(_fused, "LARGE", large)
-            patch.setattr(interpreter, "_FEW", few)
+            patch.setattr(interpreter, "INTERPRETER_FROM", few)
             if way == "plain":
                 patch.setattr(_fused, "_floats", lambda input, arguments: None)
             yield way

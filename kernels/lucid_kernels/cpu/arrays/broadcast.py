@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime import tuning
+
 Array = np.ndarray[Any, Any]
 
-# Elements of an array from which on that takes less time than writing it out.
-LARGE = 1 << 16
 
 
 def repeats(x: Any) -> bool:
     """Whether `x` is a large array that repeats elements along a dimension."""
-    return isinstance(x, np.ndarray) and x.size >= LARGE and 0 in x.strides and distinct(x).size < x.size
+    return isinstance(x, np.ndarray) and x.size >= tuning.BROADCAST_READ_FROM and 0 in x.strides and distinct(x).size < x.size
 
 
 def distinct(x: Array) -> Array:

@@ -20,6 +20,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import config
 
+from ..runtime import tuning
 from ..runtime.intrinsic import intrinsic
 from ..runtime.jit import jit_exact
 from .layout import HALVES, Array, Kernel, deliver, outputs, result
@@ -136,10 +137,6 @@ def widen(x: Array) -> Array:
     return y
 
 
-# Elements from which on half precision is converted by a kernel of ours (`half_precision`).
-_CONVERTED_FROM = 1 << 12
-
-
 @overload
 def upcast_half(function: Kernel) -> Kernel: ...
 
@@ -197,7 +194,7 @@ def round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | N
     """Round to `dtype` (as it is where `dtype` is None), into `out` where that is given; None stays None."""
     if computed is None:
         return None
-    if dtype in HALVES and computed.dtype == np.float32 and computed.size >= _CONVERTED_FROM:
+    if dtype in HALVES and computed.dtype == np.float32 and computed.size >= tuning.HALVES_CONVERTED_FROM:
         from . import half_precision
 
         if half_precision.converts(dtype):
@@ -207,7 +204,7 @@ def round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | N
 
 def widened(array: Array) -> Array:
     """Half precision as float32."""
-    if array.size >= _CONVERTED_FROM:
+    if array.size >= tuning.HALVES_CONVERTED_FROM:
         from . import half_precision
 
         if half_precision.converts(array.dtype):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import ml_dtypes
 import numpy as np
 
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact
 from .strided_copy import copy
@@ -22,13 +23,6 @@ HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 # Elements in one chunk of a parallel loop. The size is fixed, so results do not depend on the number of threads;
 # 16384 float32 fill 64 KiB: three such arrays stay in a 1 MiB L2 cache.
 GRAIN = 1 << 14
-# Below this many elements a launch (1 us by the thread pool, 9 by TBB) costs more than the second core gives back.
-PARALLEL_FROM = 1 << 15
-# The same for loops that compute little, in bytes read and written: half of an L2 cache, which one thread reads as fast as two
-# that take from each other what the last kernel left there. relu of 50,000 elements took 7 us on two threads, 4.6 on one.
-PARALLEL_BYTES = 1 << 19
-# A row of a formula is a call of its serial loop, 35 ns: below this many elements that costs more than copying arguments out.
-SHORTEST_ROW = 64
 
 
 def contiguous(array: Array) -> Array:
@@ -129,7 +123,7 @@ def common_rows(shape: tuple[int, ...], *arrays: tuple[tuple[int, ...], int]) ->
     evenly apart.
     """
     inner = min([_row_length(shape, *array) for array in arrays])
-    if inner < SHORTEST_ROW:
+    if inner < tuning.SHORTEST_ROW:
         return None
     pitches = [_row_pitch(shape, *array, inner) for array in arrays]
     return (inner, pitches) if min(pitches) >= 0 else None

@@ -16,12 +16,13 @@ from typing import Any
 import numba
 import numpy as np
 
+from ..runtime import tuning
 from ..runtime.compiler import InterleavedKernel
 from ..runtime.jit import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ..runtime.parallel_loop import syntax_of
 from ..simd.address import address_of
 from ..simd.nontemporal import block_for, fence, piece, prefetch_block, stream_block, streams
-from .layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, rows_of_a_chunk
+from .layout import chunk, chunks, common_rows, rows_of_a_chunk
 from .tensor_list import part
 
 _GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece,
@@ -121,7 +122,7 @@ class Chunked:
         self._scalars = scalars
         arrays = self._function.__code__.co_argcount - scalars
         #: Bytes read and written from which on threads share them.
-        self.parallel_from = 4 * PARALLEL_FROM * arrays if isinstance(loop, InterleavedKernel) else PARALLEL_BYTES
+        self.parallel_from = 4 * tuning.PARALLEL_FROM * arrays if isinstance(loop, InterleavedKernel) else tuning.PARALLEL_BYTES
 
     @functools.cached_property
     def _parameters(self) -> tuple[str, ...]:

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit, jit_parallel
 from ..simd.address import address_of
 from ..simd.nontemporal import fence, streams
 from ..simd.strided import copy_bytes, copy_elements, copy_tiles, fill_rows, side
 
-# Bytes from which on a copy is worth it: of a transposition, and of whole rows, which are NumPy's strength.
-_LARGE, _LARGE_ROWS = 1 << 17, 1 << 20
 # Bytes that a thread copies at least, and those of a unit of work.
 CHUNK = 1 << 16
 # Elements of a piece of a transposition: 16 KiB of float32 in the L1 cache, twice.
@@ -28,12 +27,6 @@ _ELEMENTS = 1 << 12
 # Tiles from one that is read to one that is prefetched: 16 took half the time of 4, for 25 MB of images.
 _AHEAD = 16
 _LINE = 64  # bytes of a line of the cache
-# Bytes of the shortest rows that are streamed: of whole lines; and of others, whose last lines get two normal stores, which wait
-# for the streamed ones. Rows of 512 bytes took 2.5 times as long as without, for joined ones 9 times; those of 16 KiB 0.8.
-_LONG_ROW, _LONG_RAGGED_ROW = 1 << 8, 1 << 14
-# Elements from which on a transposed panel is worth finding its place: if the rows are longer in the source, and in the target,
-# along which NumPy goes. Pixels of 14x14 planes as channels (2x7) took 3.8 times as long as by NumPy.
-_SMALL_PANEL = (16, 64)
 Array = np.ndarray[Any, Any]
 
 _SIZES = (1, 2, 4, 8)
@@ -162,7 +155,8 @@ def _counted(some: list[Dimension]) -> Array:
 
 def streams_rows(shortest: int, *offsets: int) -> bool:
     """Whether rows of `shortest` bytes at least, which begin at sums of `offsets`, are streamed."""
-    return shortest >= (_LONG_RAGGED_ROW if any(offset % _LINE for offset in offsets) else _LONG_ROW)
+    ragged = any(offset % _LINE for offset in offsets)
+    return shortest >= (tuning.COPY_STREAMED_RAGGED_ROW if ragged else tuning.COPY_STREAMED_ROW)
 
 
 def in_rows(launch: Launch, source: int, target: int, given: list[Dimension], count: int, repeated: bool) -> None:
@@ -186,7 +180,7 @@ def in_rows(launch: Launch, source: int, target: int, given: list[Dimension], co
 
 def _copy_in_rows(target: Array, source: Array, given: list[Dimension], count: int, size: int, repeated: bool) -> None:
     streams_any = streams(target.nbytes if repeated else 2 * target.nbytes)
-    if not repeated and count >= _LONG_ROW:  # in the order of the source: 0.9 of the time, for heads of 256 bytes
+    if not repeated and count >= tuning.COPY_STREAMED_ROW:  # in the order of the source: 0.9 of the time, for heads of 256 bytes
         given = sorted(given, key=lambda dimension: -abs(dimension.source))
 
     def launch(source: int, target: int, given: list[Dimension], work: tuple[Any, ...]) -> None:
@@ -213,7 +207,7 @@ def copy_into(target: Array, source: Array) -> None:
     addresses = address_of(source), address_of(target)
     stream = streams(2 * target.nbytes)
     dense = next((dimension for dimension in outer if dimension.source == size), None)
-    if dense is None or last.length * dense.length < _SMALL_PANEL[dense.length < last.length]:
+    if dense is None or last.length * dense.length < tuning.COPY_SMALL_PANEL[dense.length < last.length]:
         np.copyto(target, source)
         return
     outer.remove(dense)
@@ -237,5 +231,5 @@ def copy(source: Array) -> Array:
     """A copy in row-major order; NumPy's where that is as fast."""
     rows = source.ndim == 0 or source.strides[-1] == source.itemsize
     result = empty(source.shape, source.dtype)
-    (np.copyto if source.nbytes < (_LARGE_ROWS if rows else _LARGE) else copy_into)(result, source)
+    (np.copyto if source.nbytes < (tuning.COPY_ROWS_BYTES if rows else tuning.COPY_BYTES) else copy_into)(result, source)
     return result

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 
+from ..runtime import tuning
 from ..runtime.intrinsic import intrinsic
 from ..runtime.jit import jit_exact
 from ..simd.address import DTYPE, FLAGS, HEADER, NDIM, READABLE, SHAPE, address_of
-from .layout import PARALLEL_FROM, Array
+from .layout import Array
 
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 Row = Sequence[Array]
@@ -38,7 +39,7 @@ class Table(NamedTuple):
     @property
     def is_large(self) -> bool:
         """Whether a parallel loop pays."""
-        return self.total >= PARALLEL_FROM
+        return self.total >= tuning.PARALLEL_FROM
 
 
 def table(arrays: Sequence[Array], width: int) -> Table:

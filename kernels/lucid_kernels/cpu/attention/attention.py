@@ -20,6 +20,7 @@ import numpy as np
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..simd.aligned import aligned
 from ..simd.cpu_features import VECTOR_BYTES
@@ -31,14 +32,6 @@ from .tiles import KEYS, LOG2_E, QUERIES, layout, whole_runs
 # With fewer heads than this, the queries of a head go to several tasks, and for the gradient the tiles of its keys, each with its
 # own sum of the gradient of q.
 _TASKS = 16
-# So many queries read the keys as they lie instead of having them transposed.
-_FEW = 4
-# Exponentials are kept for the gradient where they take at most so many times the memory of the queries, and are worth the
-# transfer to memory and back: 64 heads of 256x64 take 0.91 of the time, 128x64 0.95, but 0.97 with the half that a causal mask
-# leaves of 256x64, and 1 with a width of 32. With longer sequences the gain is the same, but their memory grows with the square.
-# That of a few queries is little beside that of the keys; computed again, their probabilities had four times the error of
-# PyTorch's.
-_KEPT_KEYS, _KEPT_WIDTH = 4, 64
 
 
 def _ceil(size: int, block: int) -> int:
@@ -113,8 +106,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     (q, q_layout), (k, k_layout), (v, v_layout) = layout(q), layout(k), layout(v)
     y = _like(q, (batch, heads, queries, width))
     shift, factor = (result(target, (batch, heads, queries), q.dtype) for target in (out_shift, out_factor))
-    few = queries <= _FEW and not is_causal
-    short = 0 < keys <= _KEPT_KEYS * q.shape[3] and q.shape[3] >= _KEPT_WIDTH
+    few = queries <= tuning.ATTENTION_FEW_QUERIES and not is_causal
+    short = 0 < keys <= tuning.ATTENTION_KEPT_KEYS * q.shape[3] and q.shape[3] >= tuning.ATTENTION_KEPT_WIDTH
     keeps = with_grad and not is_causal and ((few and keys > 0) or short)
     powers = _powers(q, keys) if keeps else _nothing(q.dtype)
     if shift.size:

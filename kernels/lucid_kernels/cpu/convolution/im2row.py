@@ -19,8 +19,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..arrays.layout import PARALLEL_FROM, Array, row_chunk
+from ..arrays.layout import Array, row_chunk
 from ..arrays.window import Window, valid_range
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit, jit_parallel
 from .direct.copy_microkernels import (
@@ -165,7 +166,7 @@ def thinned(x: Array, window: Window) -> Array:
     """What a single tap meets of x (N, C, H, W): (N, C, OH, OW), zeros in the padding."""
     result = empty((*x.shape[:2], window.out_height, window.out_width), x.dtype)
     rows = result.reshape(x.shape[0] * x.shape[1], -1)
-    _thin(x, window, max(1, PARALLEL_FROM // rows.shape[1]), rows)
+    _thin(x, window, max(1, tuning.PARALLEL_FROM // rows.shape[1]), rows)
     return result
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..arrays.layout import PARALLEL_FROM, Array, contiguous
+from ..arrays.layout import Array, contiguous
 from ..arrays.window import Window
 from ..reduction import reduction
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.implementations import Implementations, anything, unmet
 from . import gemm, patch_embedding
@@ -69,7 +70,7 @@ def _sum_channels(g: Array, dbias: Array) -> None:
     samples, channels, height, width = g.shape
     planes = g.reshape(samples, channels, height * width)
     view = reduction.view_of(planes, 2)
-    if g.size < PARALLEL_FROM or view is None:
+    if g.size < tuning.PARALLEL_FROM or view is None:
         planes.sum((0, 2), out=dbias)
     else:
         dbias[:] = reduction.total(planes, view).reshape(samples, channels).sum(0)

@@ -19,24 +19,22 @@ from lucid_kernels.naming import named
 
 from ..arrays.broadcast import of_distinct, repeats
 from ..arrays.half_precision import converts, round_to, upcast_half, widened
-from ..arrays.layout import HALVES, PARALLEL_BYTES, Array, contiguous, deliver, lies_in_rows, result
+from ..arrays.layout import HALVES, Array, contiguous, deliver, lies_in_rows, result
 from ..arrays.loops import Chunked
 from ..math import basic as math_basic
 from ..math.vector import AVAILABLE
+from ..runtime import tuning
 from ..runtime.allocator import SMALLEST, empty
 from ..runtime.jit import jit_interleaved
 from . import ufunc_loops
 from .source import loop
-
-# Elements from which on rows of parts of arrays are read where they lie: below, NumPy's copies of them take no longer.
-_PARTS_FROM = 1 << 14
 
 
 def _in_rows(loop: Chunked, like: Array, *operands: Any) -> Array | None:
     """Apply a loop to arrays as `like`, not all of which are contiguous, and scalars, row by row; None where that takes longer
     than copies of them.
     """
-    if like.size < _PARTS_FROM:
+    if like.size < tuning.ELEMENTWISE_PARTS_FROM:
         return None
     y = empty(like.shape, like.dtype)
     return y if loop.run_rows(*operands, y) else None
@@ -153,18 +151,6 @@ def compile_streaming(dtype: Any) -> None:
 
 _NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
 _INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
-# Of fewer integers NumPy's loop takes as long.
-_INTEGERS_FROM = 1 << 18
-# Elements from which a kernel is faster than NumPy where arrays are broadcast, or one is a number; and where one is a number, in
-# place: NumPy's loops for that are as fast on one thread, and the call of a formula takes 4 to 8 us.
-_BROADCAST_FROM = _WITH_NUMBER_FROM = 1 << 16
-_IN_PLACE_WITH_NUMBER_FROM = 1 << 18
-# Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
-_STREAMED_FROM = 16 << 20
-# Elements of half precision from which on a kernel is faster than NumPy, which converts them one by one.
-_HALVES_FROM = 1 << 11
-# Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
-_LEAST_ROW = 8
 
 
 @functools.cache
@@ -196,7 +182,9 @@ def _replaces(a: Any, b: Any) -> bool:
 
 def _takes_scalar(array: Any, number: Any) -> bool:
     """Whether these are a large floating-point array and a Python scalar."""
-    if array.__class__ is not np.ndarray or number.__class__ not in (float, int) or array.size < _WITH_NUMBER_FROM:
+    if array.__class__ is not np.ndarray or number.__class__ not in (float, int):
+        return False
+    if array.size < tuning.ARITHMETIC_WITH_NUMBER_FROM:
         return False
     return bool(array.dtype.char in "fd" and (array.flags.c_contiguous or 0 not in array.strides))
 
@@ -217,7 +205,7 @@ def _are_parts(a: Array, b: Array) -> bool:
     """Whether not both arrays are contiguous, but their rows are."""
     if a.flags.c_contiguous and b.flags.c_contiguous:
         return False
-    return a.shape[-1] >= _LEAST_ROW and all(array.strides[-1] == array.itemsize for array in (a, b))
+    return a.shape[-1] >= tuning.ARITHMETIC_LEAST_ROW and all(array.strides[-1] == array.itemsize for array in (a, b))
 
 
 def _suits(name: str, arrays: list[Array], scalars: list[Any]) -> bool:
@@ -226,7 +214,8 @@ def _suits(name: str, arrays: list[Array], scalars: list[Any]) -> bool:
     if arrays[-1].dtype != first.dtype:
         return False
     if first.dtype in _INTEGERS:
-        return name != "div" and first.size >= _INTEGERS_FROM and all(isinstance(scalar, int) for scalar in scalars)
+        many = first.size >= tuning.ARITHMETIC_OF_INTEGERS_FROM
+        return many and name != "div" and all(isinstance(scalar, int) for scalar in scalars)
     return first.dtype in _NATIVE
 
 
@@ -239,7 +228,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
     if out is None and _are_alike(a, b):
         computed, whole = None, a.flags.c_contiguous and b.flags.c_contiguous
         if a.itemsize == 2:
-            if whole and a.size >= _HALVES_FROM and converts(a.dtype):
+            if whole and a.size >= tuning.ARITHMETIC_HALVES_FROM and converts(a.dtype):
                 computed = _operation(name, a, b)
         elif whole:
             return _binary(loop, a, b, None)
@@ -258,7 +247,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
     arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
     if out is None and any(map(repeats, arrays)):
         return of_distinct(lambda x, y: _arithmetic(name, loop, ufunc, x, y, None), a, b)
-    if arrays and arrays[0].dtype.kind in "biu" and PARALLEL_BYTES <= arrays[0].nbytes < _STREAMED_FROM:
+    if arrays and arrays[0].dtype.kind in "biu" and tuning.PARALLEL_BYTES <= arrays[0].nbytes < tuning.INTEGERS_STREAMED_BYTES:
         computed = ufunc_loops.apply(ufunc, a, b, out=out)
         if computed is not None:
             return computed
@@ -270,14 +259,14 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
                 return _binary(loop, a, b, out)
             out = empty(a.shape, a.dtype)
         elif all(array.flags.c_contiguous for array in arrays) and (number or out is None):
-            least = _BROADCAST_FROM if out is None else _IN_PLACE_WITH_NUMBER_FROM
+            least = tuning.ARITHMETIC_BROADCAST_FROM if out is None else tuning.ARITHMETIC_IN_PLACE_WITH_NUMBER_FROM
             if np.broadcast(a, b).size >= least:
                 computed = _operation(name, a, b, out)
                 if computed is not None:
                     return computed
     elif arrays and arrays[0].dtype in HALVES and arrays[-1].dtype == arrays[0].dtype:  # NumPy's loops take 20 times as long
         dtype = arrays[0].dtype
-        if np.broadcast(a, b).size >= _HALVES_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
+        if np.broadcast(a, b).size >= tuning.ARITHMETIC_HALVES_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
             computed = _operation(name, a, b, out)
             if computed is not None:
                 return computed

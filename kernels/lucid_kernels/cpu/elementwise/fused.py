@@ -21,10 +21,9 @@ from lucid_kernels.expression import Part, Program, plan
 
 from ..arrays import half_precision
 from ..arrays import loops as arrays_loops
-from ..arrays.broadcast import LARGE, distinct, repeats, written_out
+from ..arrays.broadcast import distinct, repeats, written_out
 from ..arrays.layout import (
     HALVES,
-    SHORTEST_ROW,
     Array,
     common_rows,
     contiguous,
@@ -35,6 +34,7 @@ from ..arrays.layout import (
 )
 from ..math import basic as math_basic
 from ..math import elementary, inverse
+from ..runtime import tuning
 from ..runtime.allocator import SMALLEST, empty
 from ..runtime.jit import jit_interleaved, jit_strict
 from ..simd.address import address_of
@@ -58,9 +58,6 @@ _GLOBALS |= {f"like_{name}": np.empty(0, name)
 _READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
 _WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
 _BITS = np.dtype(np.uint16)
-# Elements from which on parts of arrays are read where they lie: half precision of 32,768 takes 0.75 of the time that copies
-# take, those of 131,072 half of it.
-_PARTS_FROM = 1 << 15
 Pairs = tuple[tuple[str, str], ...]  # names of arguments and of the results that are the same arrays
 _kernels: dict[str, Callable[..., None]] = {}
 
@@ -76,7 +73,7 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
         results = _run_alike(arrays, program)
         if results is not None:
             return tuple(results) if count > 1 else results[0]
-    parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
+    parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), tuning.SHORTEST_ROW)
     if out is None:
         for array in arrays:
             if array is not None and not array.flags.c_contiguous and _are_large(parts[0]) and any(map(repeats, arrays)):
@@ -160,7 +157,7 @@ def _run_alike(arrays: Sequence[Array | None], program: Program) -> list[Any] | 
 
 def _are_large(part: Part) -> bool:
     """Whether its results have so many elements that what is read is not to be written out."""
-    return part.layout.outer * part.layout.inner >= LARGE
+    return part.layout.outer * part.layout.inner >= tuning.BROADCAST_READ_FROM
 
 
 def _of_distinct(arrays: Sequence[Array | None], program: Program) -> Any:
@@ -222,7 +219,7 @@ def _run(part: Part, arrays: Sequence[Any], out: Sequence[Array | None] | None) 
     arguments: list[Any] = []
     for number, dtype, kind, expanded in operands:
         array = arrays[number]
-        if outer == 1 and inner >= _PARTS_FROM and out is None and not array.flags.c_contiguous:
+        if outer == 1 and inner >= tuning.FUSED_PARTS_FROM and out is None and not array.flags.c_contiguous:
             found = _parts(arrays, operands, shape)
             if found is not None:
                 return _run_parts(part, arrays, results, *found)

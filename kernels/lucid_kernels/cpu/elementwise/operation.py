@@ -9,7 +9,8 @@ import numpy as np
 
 from lucid_kernels.expression import Node, Program, plan
 
-from ..arrays.layout import SHORTEST_ROW, Array
+from ..arrays.layout import Array
+from ..runtime import tuning
 from .fused import fused
 
 _LARGEST = 65504.0  # values beyond may be infinite in half precision, or float32
@@ -30,7 +31,7 @@ def _program(names: tuple[str, ...], dtype: Any, count: int) -> Program:
 def _program_if_suited(names: tuple[str, ...], dtype: Any, *shapes: tuple[int, ...]) -> Program | None:
     """The program of operands of these `shapes`; None if a copy of one of them would be read."""
     program = _program(names, dtype, len(shapes))
-    parts = plan(program, shapes, SHORTEST_ROW)
+    parts = plan(program, shapes, tuning.SHORTEST_ROW)
     return None if any(expanded == parts[0].shape for *_, expanded in parts[0].operands) else program
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-_LARGE = 1 << 15  # indices that pay for a call of our own
+from ..runtime import tuning
+
 _UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def _largest(indices: np.ndarray) -> int:
-    if indices.size < _LARGE or not indices.flags.c_contiguous or indices.dtype.kind != "u":
+    if indices.size < tuning.CHECK_BOUNDS_FROM or not indices.flags.c_contiguous or indices.dtype.kind != "u":
         return np.maximum.reduce(indices, axis=None)
     from .largest_index import largest  # compiles with Numba: imported with the first many indices
 

@@ -10,7 +10,8 @@ import numba
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import PARALLEL_FROM, Array, chunk, chunks, contiguous, deliver, result
+from ..arrays.layout import Array, chunk, chunks, contiguous, deliver, result
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_parallel
 
 # Columns of a task: several cache lines, so that tasks seldom write to the same one.
@@ -65,12 +66,12 @@ def embedding_grad(g: Array, indices: Array, *, rows: int, padding_idx: int | No
     IndexError where an index is out of range.
     """
     dx = result(out, (rows, g.shape[1]), g.dtype)
-    if dx.size < PARALLEL_FROM:
+    if dx.size < tuning.PARALLEL_FROM:
         dx.fill(0)
     else:
         _clear_parallel(dx.reshape(-1))
     arguments = (contiguous(g), contiguous(indices), -1 if padding_idx is None else padding_idx)
-    if g.size < PARALLEL_FROM:
+    if g.size < tuning.PARALLEL_FROM:
         good = _add_rows(*arguments, 0, 0, 0, g.shape[1], dx)
     else:
         blocks = max(1, g.shape[1] // _COLUMNS)

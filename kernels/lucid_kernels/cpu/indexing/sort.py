@@ -13,14 +13,12 @@ import numba
 import numpy as np
 
 from ..arrays.layout import GRAIN, Array, chunk, chunks, contiguous
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact, jit_parallel, jit_unrolled
 
 _DIGIT = 256  # values of a digit: its counts stay in the L1 cache, and 256 positions to write to in the TLB
 _SHORT = 48  # words; fewer are sorted by insertion
-# Rows of up to so many words are left to NumPy, which sorts words of 64 bits by vectors (AVX-512, AVX2, NEON): 0.2 of the time of
-# rows of 64 on one thread, as much as on two for 4096.
-_VECTORS = 512
 _MOVES = 4  # of each wide key, until it is sorted by its lower half after all
 # `first` inserts up to so many: with more, a row in the worst order takes as long as sorting it. Otherwise it sorts candidates,
 # twice as many as it wants and these, and finds up to a share of the row so. Of long rows several pieces are looked through.
@@ -174,7 +172,7 @@ def order(keys: Array, wide: bool) -> Array:
 
     Keys are below 2**32 unless `wide`; then they are overwritten. n is from 1 to 2**32.
     """
-    if wide or keys.shape[1] > _VECTORS:
+    if wide or keys.shape[1] > tuning.SORT_LONGEST_BY_NUMPY:
         positions = empty(keys.shape, np.int64)
         _orders_parallel(keys, wide, positions)
         return positions

@@ -23,8 +23,9 @@ import numba
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, outputs, result
+from ..arrays.layout import GRAIN, Array, contiguous, deliver, outputs, result
 from ..math import basic as math_basic
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_parallel
 from ..simd.nontemporal import fence, stream_row, streams_rows
 from ..simd.reduce import maximum_of
@@ -266,7 +267,7 @@ def cross_entropy(
     attributes = (ignore_index, float(label_smoothing), scale)
     if x.size:
         if size == 1:
-            kernel = _rows if x.size < PARALLEL_FROM else _rows_parallel
+            kernel = _rows if x.size < tuning.PARALLEL_FROM else _rows_parallel
             # With label smoothing a gradient is read again.
             fresh = grad is not None and grad is not out[1] and not label_smoothing
             streaming = fresh and streams_rows(2 * x.nbytes, classes * x.itemsize)

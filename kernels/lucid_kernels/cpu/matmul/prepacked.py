@@ -22,8 +22,6 @@ from .packing import copy_strip
 from .tiling import BLOCK_ROWS
 
 Array = np.ndarray[Any, Any]
-# Fewer rows are multiplied with the matrix as it lies in less time than a block that is filled up.
-LEAST_ROWS = 4
 # Vectors of a strip: three of 64 bytes give the threads unequal shares of the usual powers of two, 1.04 of the time.
 _VECTORS = 2 if VECTOR_BYTES == 64 else MOST_VECTORS
 _STRIP_BYTES = _VECTORS * VECTOR_BYTES
@@ -62,7 +60,7 @@ def _multiply(a: int, rows: int, depth: int, packed: Any, each: int, c: Any) -> 
 
 def suits(b: Array, rows: int) -> bool:
     """Whether products of `rows` rows with `b` are faster by `PackedColumns`; small ones of less than a block are not."""
-    enough = rows >= BLOCK_ROWS or (rows >= LEAST_ROWS and rows * b.size >= tuning.SHARED_FROM)
+    enough = rows >= BLOCK_ROWS or (rows >= tuning.PREPACKED_LEAST_ROWS and rows * b.size >= tuning.SHARED_FROM)
     return WHOLE_VECTORS and enough and b.size > 0 and b.dtype.char in "fd"
 
 

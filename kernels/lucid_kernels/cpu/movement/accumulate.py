@@ -11,11 +11,10 @@ import numpy as np
 
 from ..arrays.strided_copy import Dimension, dimensions, in_rows, unit_of, units
 from ..arrays.tensor_list import part
+from ..runtime import tuning
 from ..runtime.jit import jit_exact, jit_parallel
 from ..simd.address import address_of
 
-# Elements of an array, and of its rows, from which on that takes less time than NumPy's.
-_LARGE, _LONG_ROW = 1 << 16, 1 << 5
 Array = np.ndarray[Any, Any]
 
 
@@ -50,7 +49,7 @@ def add_into(target: Array, source: Array) -> None:
     """
     size = target.itemsize
     *outer, last = dimensions(target, source, size) or [Dimension(1, 0, 0)]
-    suited = target.size >= _LARGE and target.dtype.char in "fd" and last.length >= _LONG_ROW
+    suited = target.size >= tuning.ACCUMULATE_FROM and target.dtype.char in "fd" and last.length >= tuning.ACCUMULATE_LEAST_ROW
     if not suited or last.target != size or last.source not in (0, size):
         np.add(target, source, out=target)
         return

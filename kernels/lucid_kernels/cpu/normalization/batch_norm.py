@@ -16,13 +16,11 @@ import numpy as np
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
+from ..runtime import tuning
 from ..simd.nontemporal import streams
 from . import batch_norm_2d as columns
 from . import batch_norm_planes as rows
 from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, ROWS, RSTD, WEIGHT
-
-# Elements of (N, C) from which on copying it takes longer than the columns need: 10 us.
-_LARGE = 1 << 13
 
 
 @upcast_half(results=(0, None, None, 3, 4))
@@ -126,7 +124,7 @@ def grouped(array: Array) -> Array:
     if length != 1:
         return contiguous(array).reshape(samples, channels, length)
     table = contiguous(array).reshape(samples, channels)
-    return table if table.size >= _LARGE else np.ascontiguousarray(table.T).reshape(1, channels, samples)
+    return table if table.size >= tuning.BATCH_NORM_COLUMNS_FROM else np.ascontiguousarray(table.T).reshape(1, channels, samples)
 
 
 def grouped_result(y: Array, inputs: Array) -> Array:

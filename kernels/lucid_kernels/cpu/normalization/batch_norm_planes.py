@@ -10,7 +10,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ..arrays.layout import GRAIN, PARALLEL_BYTES
+from ..arrays.layout import GRAIN
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_exact, jit_parallel
 from ..simd.nontemporal import fence
 from ..simd.reduce import sum_of
@@ -41,7 +42,7 @@ def _at_once(x):
 @jit_exact
 def _each_of(x):
     """How many channels of x (N, C, S) a thread takes at least: all of a small array, which is not worth a launch."""
-    if 2 * x.size * x.itemsize < PARALLEL_BYTES:
+    if 2 * x.size * x.itemsize < tuning.PARALLEL_BYTES:
         return x.shape[1]
     return max(_at_once(x), x.shape[1] * GRAIN // x.size)
 

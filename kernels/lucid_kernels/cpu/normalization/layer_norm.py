@@ -14,7 +14,8 @@ import numba
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM, Array, contiguous, deliver, outputs, result
+from ..arrays.layout import GRAIN, Array, contiguous, deliver, outputs, result
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_exact, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.nontemporal import fence, streams_rows
@@ -323,7 +324,7 @@ def normalize_rows(
     """Fill y, which may be streamed if it is `new`, from the rows of x (R, W); with None for bias and mean as `rms_norm`."""
     width = x.shape[1]
     arguments = x, flat_parameter(weight, 1.0, width, x.dtype), bias, float(eps), y.reshape(x.shape), mean, rstd
-    if 2 * x.nbytes < PARALLEL_BYTES:
+    if 2 * x.nbytes < tuning.PARALLEL_BYTES:
         _normalize(*arguments)
     else:
         _normalize_parallel(*arguments, new and streams_norm(2, y, width))
@@ -350,7 +351,7 @@ def gradients(
         dx.reshape(rows, width),
     )  # fmt: skip
     sums = (dweight.reshape(width), None if dbias is None else dbias.reshape(width))
-    if x.size < PARALLEL_FROM:
+    if x.size < tuning.PARALLEL_FROM:
         _grad(*arguments, *sums, False)
     else:
         partial = np.empty((1 if mean is None else 2, grad_chunks(rows), width), x.dtype)

@@ -18,18 +18,13 @@ from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, row_chunk
 from ..math import basic as math_basic
 from ..matmul import matmul
-from ..matmul.prepacked import LEAST_ROWS, PackedColumns, suits
+from ..matmul.prepacked import PackedColumns, suits
 from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact, jit_inline, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
 from .cells import element, gru_units, lstm_units, rnn_relu_units, rnn_tanh_units
 from .sequence import sequence
-
-_LEAST_STEPS = 4  # for which a weight is packed
-# Rows for which `sequence` is faster than a product and a step after the other: 32 take 0.84 of the time, 64 1.04 to 1.09.
-# Without AVX-512 64 take 0.8 to 0.9, of 512 features as long.
-_MOST_ROWS = 48 if VECTOR_BYTES == 64 else 64
 
 
 @jit_exact
@@ -201,10 +196,10 @@ def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns
     One row, and a few with a large matrix (`skinny`), are multiplied with it as it lies: 0.4 to 0.9 of the time. So is the
     input of a single step, which would turn it once anyway.
     """
-    rows, many = batch_sizes[0], len(batch_sizes) >= _LEAST_STEPS
+    rows, many = batch_sizes[0], len(batch_sizes) >= tuning.RECURRENT_LEAST_STEPS
     if many and suits(matrix, rows):
         return PackedColumns(matrix)
-    few = rows < LEAST_ROWS if many else rows <= tuning.SHARED_FEW_ROWS
+    few = rows < tuning.PREPACKED_LEAST_ROWS if many else rows <= tuning.SHARED_FEW_ROWS
     as_it_lies = rows == 1 or len(batch_sizes) == 1 or (few and rows * matrix.size >= tuning.SHARED_TURNED_FROM)
     return matrix if as_it_lies else contiguous(matrix)
 
@@ -228,7 +223,8 @@ def recurrence(
     and for the gradient, as matrices, the values of the gates, and the hidden state and the cell before each step.
     """
     weight, rows, state, memory = contiguous(weight), rows_of(contiguous(gates)), rows_of(hidden), rows_of(cell)
-    if len(batch_sizes) >= _LEAST_STEPS and len(state) <= _MOST_ROWS and state.size > 0:
+    few = state.size > 0 and len(state) <= tuning.RECURRENT_MOST_ROWS[VECTOR_BYTES]
+    if few and len(batch_sizes) >= tuning.RECURRENT_LEAST_STEPS:
         inner = None if bias is None else contiguous(bias)
         results = sequence(mode, rows, weight, inner, state, memory, batch_sizes, reverse)
     else:

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..arrays.layout import GRAIN, Array
 from ..math import basic as math_basic
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_exact, jit_parallel
 from .reduction import PIECE, View, bounds, joined_rows, rows_of_pieces
 
 _STRETCH = 512  # columns of a unit of work: what is known of them stays in the L1 cache
 _SCAN = 64  # elements that are compared at once in the search for a position
-_NARROWEST = 32  # columns; of fewer, vectors stay empty
 
 
 @jit
@@ -143,7 +143,7 @@ def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
 def suits(view: View, *, located: bool) -> bool:
     """Whether there are columns enough for vectors, if these are columns."""
     _, length, inner = view
-    return inner == 1 or inner * (1 if located else joined_rows(length, inner)) >= _NARROWEST
+    return inner == 1 or inner * (1 if located else joined_rows(length, inner)) >= tuning.EXTREMES_NARROWEST
 
 
 def extremes(x: Array, view: View, *, smallest: bool, located: bool = True) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from ..arrays.layout import GRAIN, Array
 from ..arrays.loops import compile_source
 from ..math import basic as math_basic
 from ..matmul import openblas
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.reduce import sum_of
@@ -34,13 +35,9 @@ PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of floa
 _STRETCH = 4096
 _ROWS = 16  # rows of a stretch that are in the L2 cache for a second pass: 256 KiB of float32
 _UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
-# Rows of so few elements are summed by BLAS, as products with ones: 0.1 to 0.7 of the time.
-_SHORT_ROW = 24
-# Elements along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
-# time, of 10 0.4, of 20 0.25.
-LEAST_FOLDED = 64 if VECTOR_BYTES == 64 else 4
-# So few columns are summed as if two, four or more rows were one: loops over 8 columns took 3 times as long.
-_FEW_COLUMNS = 512
+# Numbers along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's time,
+# of 10 0.4, of 20 0.25.
+LEAST_FOLDED = tuning.REDUCTION_LEAST_FOLDED[VECTOR_BYTES]
 
 # Indices are unsigned: signed ones are checked for being negative, which keeps a loop from being vectorised.
 
@@ -359,7 +356,7 @@ def rows_of_pieces(view: View, stretch: int) -> tuple[int, int]:
 def joined_rows(length: int, inner: int) -> int:
     """How many rows of a few columns are summed as one: a power of two that divides their number."""
     joined = 1
-    while 2 * joined * inner <= _FEW_COLUMNS and length % (2 * joined) == 0:
+    while 2 * joined * inner <= tuning.REDUCTION_FEW_COLUMNS and length % (2 * joined) == 0:
         joined *= 2
     return joined
 
@@ -375,7 +372,7 @@ def _joined_columns(view: View) -> tuple[int, int, int, int]:
 def total(x: Array, view: View) -> Array:
     """The sums (outer, inner), in float64 but for those of short rows, which have the dtype of `x`."""
     outer, length, inner = view
-    if inner == 1 and length <= _SHORT_ROW:
+    if inner == 1 and length <= tuning.REDUCTION_BLAS_LONGEST_ROW:
         with openblas.one_thread:  # OpenBLAS would take threads, which spin afterwards
             return x.reshape(outer, length) @ np.ones((length, 1), x.dtype)
     if inner == 1:

@@ -16,8 +16,9 @@ import numba
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, stretch, stretches
+from ..arrays.layout import GRAIN, Array, contiguous, deliver, result, stretch, stretches
 from ..math import basic as math_basic
+from ..runtime import tuning
 from ..runtime.jit import jit, jit_parallel
 from ..simd.nontemporal import fence, stream_row, streams_rows
 from ..simd.reduce import maximum_of
@@ -264,7 +265,7 @@ def _run(rows: Kernel, rows_parallel: Kernel, planes: Kernel, dim: int, out: Arr
     whole.append(y)
     if inner > 1:
         planes(*(array.reshape(-1, width, inner) for array in whole))
-    elif first.size < PARALLEL_FROM:
+    elif first.size < tuning.PARALLEL_FROM:
         rows(*[array.reshape(-1, width) for array in whole], False)
     else:
         streaming = y is not out and streams_rows(len(whole) * y.nbytes, width * y.itemsize)

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..arrays.strided_copy import CHUNK, Dimension, dimensions, in_rows, unit_of, units
 from ..arrays.tensor_list import part
+from ..runtime import tuning
 from ..runtime.jit import jit_parallel
 from ..simd.address import address_of
 from ..simd.reduce import sum_of
 
 Array = np.ndarray[Any, Any]
-_LONG_ROW = 1 << 4  # elements from which on that takes less time than a copy and its sums
 
 
 @jit_parallel
@@ -33,7 +33,7 @@ def _sum_rows(like, source, target, counted, rows, count, piece, each):
 
 def suits(x: Array) -> bool:
     """Whether the large array `x` is one of `row_sums`: of float32 or float64, its last dimension long and without gaps."""
-    return x.ndim > 1 and x.dtype.char in "fd" and x.strides[-1] == x.itemsize and x.shape[-1] >= _LONG_ROW
+    return x.ndim > 1 and x.dtype.char in "fd" and x.strides[-1] == x.itemsize and x.shape[-1] >= tuning.STRIDED_SUM_LEAST_ROW
 
 
 def row_sums(x: Array) -> Array:

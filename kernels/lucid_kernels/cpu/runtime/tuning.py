@@ -1,14 +1,100 @@
-"""From where on which implementation is faster: the thresholds of the lists (`implementations.py`), in one table.
+"""From where on which implementation is faster: the thresholds by which one is chosen, in one table.
 
 Measured on Zen 3 (AVX2), Zen 4 and Zen 5 (AVX-512), interleaved with what computes the problem otherwise;
 `kernels/bench/results` has the environments. Where they differ, a value is a table by the bytes of a vector: 32 or 64.
-"0.8 of the time" is that of the implementation over that of the next one. How an implementation cuts its work stands with it.
+"0.8 of the time" is that of the implementation over that of the next one. How an implementation cuts its work, and where its
+compiled code prefetches, stands with it. From how many elements on a kernel is called at all: `lucid/backends/sizes.py`.
 
 A constant begins with the name of its implementation, and is read as ``tuning.NAME`` when an implementation is chosen.
 """
 from __future__ import annotations
 
 import math
+
+# ---- loops and copies --------------------------------------------------------------------------------------------------
+
+# Below this many elements a launch (1 us by the team, 9 by TBB) costs more than the second core gives back.
+PARALLEL_FROM = 1 << 15
+# The same for loops that compute little, in bytes read and written: half of an L2 cache, which one thread reads as fast as two
+# that take from each other what the last kernel left there. relu of 50,000 numbers took 7 us on two threads, on one it takes 4.6.
+PARALLEL_BYTES = 1 << 19
+# A row of a formula is a call of its serial loop, 35 ns: below this many elements that costs more than copying arguments out.
+SHORTEST_ROW = 64
+# Elements of an array that repeats some, from which on reading these where they lie takes less time than writing it out.
+BROADCAST_READ_FROM = 1 << 16
+# Elements of half precision from which on a kernel converts them: NumPy's conversion takes 8 to 20 times as long.
+HALVES_CONVERTED_FROM = 1 << 12
+# Bytes from which on a copy is worth a kernel: of a transposition, and of whole rows, which are NumPy's strength.
+COPY_BYTES, COPY_ROWS_BYTES = 1 << 17, 1 << 20
+# Elements from which on a transposed panel is worth finding its place: if the rows are longer in the source, and in the target,
+# along which NumPy goes. Pixels of 14x14 planes as channels (2x7) took 3.8 times as long as by NumPy.
+COPY_SMALL_PANEL = (16, 64)
+# Bytes of the shortest rows that copies stream: of whole lines; and of others, whose last lines get two normal stores, which wait
+# for the streamed ones. Rows of 512 bytes took 2.5 times as long as without, for joined ones 9 times; those of 16 KiB 0.8.
+COPY_STREAMED_ROW, COPY_STREAMED_RAGGED_ROW = 1 << 8, 1 << 14
+# Bytes of rows that kernels stream: parts of vectors are few, and a row waits in the L1 or L2 cache.
+STREAMED_SHORTEST_ROW, STREAMED_LONGEST_ROW = 1 << 9, 1 << 18
+# The same of rows that begin and end within lines. The two stores to such a line wait for the streamed ones around it: with rows
+# of 516 bytes softmax and layer norm took 2.1 times as long as with normal stores; with 2060 bytes 1.4 and 1.7; with 4000 0.8 and
+# 1.
+STREAMED_SHORTEST_RAGGED_ROW = 3 << 10
+# Elements of an array that others are added to, and of its rows, from which on that takes less time than NumPy's.
+ACCUMULATE_FROM, ACCUMULATE_LEAST_ROW = 1 << 16, 1 << 5
+
+# ---- elementwise -------------------------------------------------------------------------------------------------------
+
+# Elements from which on rows of parts of arrays are read where they lie: below, NumPy's copies of them take no longer.
+ELEMENTWISE_PARTS_FROM = 1 << 14
+# The same for formulas: halves of 32,768 take 0.75 of the time that copies take, those of 131,072 half of it.
+FUSED_PARTS_FROM = 1 << 15
+# Of fewer integers NumPy's loop takes as long.
+ARITHMETIC_OF_INTEGERS_FROM = 1 << 18
+# Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
+INTEGERS_STREAMED_BYTES = 16 << 20
+# Elements from which a kernel is faster than NumPy where arrays are broadcast, or one is a number; and where one is a number, in
+# place: NumPy's loops for that are as fast on one thread, and the call of a formula takes 4 to 8 us.
+ARITHMETIC_BROADCAST_FROM = ARITHMETIC_WITH_NUMBER_FROM = 1 << 16
+ARITHMETIC_IN_PLACE_WITH_NUMBER_FROM = 1 << 18
+# Numbers of half precision from which on a kernel is faster than NumPy, which converts them one by one.
+ARITHMETIC_HALVES_FROM = 1 << 11
+# Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
+ARITHMETIC_LEAST_ROW = 8
+
+# ---- reduction, sorting, indexing --------------------------------------------------------------------------------------
+
+# Rows of so few elements are summed by BLAS, as products with ones: 0.1 to 0.7 of the time.
+REDUCTION_BLAS_LONGEST_ROW = 24
+# Numbers along a row that pay for the call of a loop that folds it. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
+# time, of 10 0.4, of 20 0.25.
+REDUCTION_LEAST_FOLDED = {32: 4, 64: 64}
+# So few columns are summed as if two, four or more rows were one: loops over 8 columns took 3 times as long.
+REDUCTION_FEW_COLUMNS = 512
+# Columns of fewer of which vectors stay empty in the search for the largest of each.
+EXTREMES_NARROWEST = 32
+# Elements of rows with gaps between them, from which on their sums take less time than a copy and its sums.
+STRIDED_SUM_LEAST_ROW = 1 << 4
+# Rows of up to so many words are left to NumPy, which sorts words of 64 bits by vectors (AVX-512, AVX2, NEON): 0.2 of the time of
+# rows of 64 on one thread, as much as on two for 4096.
+SORT_LONGEST_BY_NUMPY = 512
+# Indices that pay for a call of our own.
+CHECK_BOUNDS_FROM = 1 << 15
+
+# ---- normalization, attention, recurrence ------------------------------------------------------------------------------
+
+# Elements of (N, C) from which on copying it takes longer than the columns need: 10 us.
+BATCH_NORM_COLUMNS_FROM = 1 << 13
+# So many queries read the keys as they lie instead of having them transposed.
+ATTENTION_FEW_QUERIES = 4
+# Exponentials are kept for the gradient where they take at most so many times the memory of the queries, and are worth the way to
+# memory and back: 64 heads of 256x64 take 0.91 of the time, 128x64 0.95, but 0.97 with the half that a causal mask leaves of
+# 256x64, and 1 with a width of 32. With longer sequences the gain is the same, but their memory grows with the square. That of a
+# few queries is little beside that of the keys; computed again, their probabilities had four times the error of PyTorch's.
+ATTENTION_KEPT_KEYS, ATTENTION_KEPT_WIDTH = 4, 64
+# Steps for which a weight is packed.
+RECURRENT_LEAST_STEPS = 4
+# Rows for which all steps in one kernel are faster than a product and a step after the other: with AVX-512 32 take 0.84 of the
+# time, 64 1.04 to 1.09; without, 64 take 0.8 to 0.9, of 512 features as long.
+RECURRENT_MOST_ROWS = {32: 64, 64: 48}
 
 # ---- convolution -----------------------------------------------------------------------------------------------------
 
@@ -76,6 +162,8 @@ SHARED_FROM = 1 << 20
 # The same where the columns of the right operand are contiguous, as in linear layers: OpenBLAS takes 1.2 to 2 times as long, for
 # few rows 2 to 8 times. It is as fast where those of the left one are contiguous too.
 SHARED_TURNED_FROM, SHARED_FEW_ROWS = 1 << 18, 8
+# Fewer rows are multiplied with the matrix as it lies in less time than a block of a packed one that is filled up.
+PREPACKED_LEAST_ROWS = 4
 # Rows or columns of a product that threads share.
 SHARED_LEAST_SIDE = 32
 # Results of a few products each, as of a layer with two inputs: OpenBLAS takes 2 to 4 times as long where the columns are

@@ -23,6 +23,7 @@ from numba import types
 from numba.core import cgutils
 from numba.np.arrayobj import populate_array
 
+from ..runtime import tuning
 from ..runtime.intrinsic import I64, intrinsic
 from .address import address_of
 from .cpu_features import VECTOR_BYTES
@@ -39,12 +40,6 @@ _AHEAD = 4096
 # The same for rows at least, shared by the arrays that are read: the next row alone can be too near, softmax took 1.1 of the
 # time, layer norm 1.4.
 _ROWS_AHEAD = 1 << 14
-# Bytes of rows for `stream_row`: parts of vectors are few, and a row waits in the L1 or L2 cache.
-_SHORTEST_ROW, _LONGEST_ROW = 1 << 9, 1 << 18
-# The same of rows that begin and end within lines. The two stores to such a line wait for the streamed ones around it: with rows
-# of 516 bytes softmax and layer norm took 2.1 times as long as with normal stores; with 2060 bytes 1.4 and 1.7; with 4000 0.8 and
-# 1.
-_SHORTEST_RAGGED_ROW = 3 << 10
 
 
 def _cache_size(folder: pathlib.Path) -> int:
@@ -82,8 +77,8 @@ def streams(moved: int, *results: np.ndarray) -> bool:
 
 def streams_rows(moved: int, row: int) -> bool:
     """The same for a kernel that streams rows of `row` bytes, which need not be aligned, by `stream_row`."""
-    shortest = _SHORTEST_RAGGED_ROW if row % VECTOR_BYTES else _SHORTEST_ROW
-    return shortest <= row <= _LONGEST_ROW and streams(moved)
+    shortest = tuning.STREAMED_SHORTEST_RAGGED_ROW if row % VECTOR_BYTES else tuning.STREAMED_SHORTEST_ROW
+    return shortest <= row <= tuning.STREAMED_LONGEST_ROW and streams(moved)
 
 
 def streamed(builder: ir.IRBuilder, store: Any) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.arrays import broadcast
 
+from ... import sizes
 from ...common import indexing
 from ...half_precision import HALVES, wide
 from ...merge import merge
-from ...sizes import MANY
 from ..bits import BITS, as_bits
 from ..copies import copy
 from ..creation import zeros
@@ -22,11 +22,6 @@ from .scatter import WHOLE, add_slices, are_added, combine, kernels, scatter_add
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-# As MANY, for elements of arrays of several dimensions that are read, and combined: NumPy gets an index for each dimension.
-_MANY_READ, _MANY_COMBINED = 1 << 10, 1 << 8
-_LONG_READ = 1 << 13  # the same for elements of vectors, at which NumPy's `take` is good
-# Bytes of slices that are selected, and of one of them, from which on a kernel is faster than NumPy.
-_LARGE_SELECTION, _LONG_SLICE = 1 << 19, 1 << 5
 
 _shared = SimpleNamespace(**indexing.table(np, scatter_add, np.ufunc.at))
 
@@ -97,7 +92,7 @@ def gather(x: Array, indices: Array, *, axis: int) -> Array:
         if slices is not None:
             return index_select(x, slices, axis=axis)
     bits = BITS.get(x.itemsize)
-    many = indices.size >= (_LONG_READ if x.ndim == 1 else _MANY_READ)
+    many = indices.size >= (sizes.GATHER_OF_VECTOR_FROM if x.ndim == 1 else sizes.GATHER_FROM)
     large = many and (x.flags.c_contiguous or x.size <= 4 * indices.size)
     view = kernels().view_of(x.shape, indices.shape, axis) if large and bits else None
     if view is None:
@@ -181,7 +176,8 @@ def _selected(x: Array, indices: Array, axis: int, checked: bool = True) -> Arra
     """``x.take(indices, axis)`` by our kernels; None where NumPy's is as fast, and for indices out of range; `checked` ones are
     none, and not negative.
     """
-    if indices.size * x.nbytes < _LARGE_SELECTION * x.shape[axis] or math.prod(x.shape[axis + 1 :]) * x.itemsize < _LONG_SLICE:
+    few = indices.size * x.nbytes < sizes.SELECT_BYTES * x.shape[axis]
+    if few or math.prod(x.shape[axis + 1 :]) * x.itemsize < sizes.SELECT_SLICE_BYTES:
         return None
     one_number = not any(x.strides)  # the gradient of a sum
     if not one_number and not x.flags.c_contiguous:
@@ -203,7 +199,7 @@ def _selected(x: Array, indices: Array, axis: int, checked: bool = True) -> Arra
 
 def _least(indices: Array) -> int:
     """The number of indices from which on a kernel combines elements."""
-    return MANY if indices.ndim == 1 else _MANY_COMBINED
+    return sizes.MANY if indices.ndim == 1 else sizes.COMBINE_FROM
 
 
 def _put_elements(result: Array, values: Any, index: Any) -> bool:
@@ -215,7 +211,7 @@ def _put_elements(result: Array, values: Any, index: Any) -> bool:
     if result.ndim < 2 or not isinstance(index, tuple) or not isinstance(index[-1], np.ndarray):
         return False
     others = [length for length, item in zip(result.shape, index) if not isinstance(item, np.ndarray)]
-    if index[-1].size * math.prod(others) < MANY:
+    if index[-1].size * math.prod(others) < sizes.MANY:
         return False
     slices = slices_of_index(result.shape, index)
     if slices is None or slices[1] != result.ndim:

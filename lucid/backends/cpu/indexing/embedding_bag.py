@@ -9,13 +9,12 @@ import numpy as np
 
 from ...common import embedding_bag
 from ...half_precision import HALVES
+from ...sizes import EMBEDDING_BAG_FROM
 from .scatter import scatter_add
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-# Numbers in rows of bags from which on a kernel serves: of 128 rows of 16 NumPy's sums take ten times as long.
-_LARGE_BAGS = 1 << 8
 
 _shared = SimpleNamespace(**embedding_bag.table(np, scatter_add))
 
@@ -36,7 +35,7 @@ def bag_edges(offsets: Array, *, count: int, include_last: bool) -> Array:
 
 def bag_sums(weight: Array, indices: Array, offsets: Array, factors: Array | None, scale: Array | None) -> Array:
     """The sums (B, D) of the rows of `weight` in each bag, times their `factors`; `scale` matters to the gradient only."""
-    if indices.size * weight.shape[1] < _LARGE_BAGS or weight.dtype in HALVES:
+    if indices.size * weight.shape[1] < EMBEDDING_BAG_FROM or weight.dtype in HALVES:
         return _shared.bag_sums(weight, indices, offsets, factors, scale)
     from lucid_kernels.cpu.indexing import embedding_bag as kernels
 
@@ -45,7 +44,7 @@ def bag_sums(weight: Array, indices: Array, offsets: Array, factors: Array | Non
 
 def bag_maxima(weight: Array, indices: Array, offsets: Array) -> Array:
     """The rows (B, D) of `weight` in which the maxima of bags stand, -1 for those of empty bags."""
-    if indices.size * weight.shape[1] < _LARGE_BAGS or weight.dtype in HALVES:
+    if indices.size * weight.shape[1] < EMBEDDING_BAG_FROM or weight.dtype in HALVES:
         return _shared.bag_maxima(weight, indices, offsets)
     from lucid_kernels.cpu.indexing import embedding_bag as kernels
 

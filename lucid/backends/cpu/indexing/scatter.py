@@ -5,14 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ...sizes import ADD_AT_FROM, ADD_AT_OF_VECTOR_FROM
 from ..bits import BITS, as_bits
 
 Array = np.ndarray[Any, Any]
 
-# As MANY, for numbers in slices that are added: of a thousand slices of 8 numbers `add.at` takes six times as long.
-_MANY_ADDED = 1 << 10
-# The same for elements of vectors, at which `add.at` is good.
-_LONG_ADDED = 1 << 15
 WHOLE = slice(None)
 _ADDED = frozenset(np.dtype(kind) for kind in ("f4", "f8", "i4", "i8"))  # whose sums a kernel is compiled for
 
@@ -42,7 +39,7 @@ def scatter_add(array: Array, index: Any, values: Any) -> None:
 
 def are_added(values: Array, ndim: int, dtype: np.dtype) -> bool:
     """Whether our kernels add `values` to slices of a contiguous array of `ndim` dimensions."""
-    return values.size >= (_LONG_ADDED if ndim == 1 else _MANY_ADDED) and dtype in _ADDED and values.dtype == dtype
+    return values.size >= (ADD_AT_OF_VECTOR_FROM if ndim == 1 else ADD_AT_FROM) and dtype in _ADDED and values.dtype == dtype
 
 
 def add_slices(array: Array, indices: Array, values: Array, axis: int) -> None:

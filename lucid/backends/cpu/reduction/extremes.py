@@ -8,45 +8,40 @@ from typing import Any
 
 import numpy as np
 
+from ... import sizes
 from ...common import reductions
 from ...merge import merge
-from ...sizes import LARGE
 from . import narrow
 from .layouts import is_view, kernels, of_view, shaped
 
 Array = Any
 Kernel = Callable[..., Any]
 
-_ONE_EXTREME = 1 << 20  # elements; of fewer NumPy finds the largest of all in 0.3 to 0.8 of the time
-# Integers from which on NumPy finds the largest and the smallest in half of the time in which it compares each with 0.
-_ASKED = 1 << 10
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-_ROWS, _COLUMNS = 1 << 13, 1 << 15  # contiguous elements from which on our kernels find the extremes of rows, and of columns
-_FEWEST_COMPARED, _MOST_COMPARED = 4, 24  # elements of rows whose largest NumPy takes up to 3 times as long to find
 
 _shared = SimpleNamespace(**reductions.table(np, narrow))
 
 
 def any(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """Whether any element is true."""
-    if axis is None and x.size >= _ASKED and x.dtype.kind in "iu":
+    if axis is None and x.size >= sizes.ANY_OF_INTEGERS_FROM and x.dtype.kind in "iu":
         return narrow.max(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
     return narrow.any(x, axis=axis, keepdims=keepdims)
 
 
 def all(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """Whether all elements are true."""
-    if axis is None and x.size >= _ASKED and x.dtype.kind in "iu":
+    if axis is None and x.size >= sizes.ANY_OF_INTEGERS_FROM and x.dtype.kind in "iu":
         return narrow.min(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
     return narrow.all(x, axis=axis, keepdims=keepdims)
 
 
 def _found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, Any] | None:
     """The extremes (outer, inner) and, if `located`, where they are; None where NumPy has to find them."""
-    view = kernels().view_of(x, axis) if x.size >= _ROWS else None
-    if view is None or builtins.max(view[1:]) >= 1 << 31 or (view[2] != 1 and x.size < _COLUMNS):
+    view = kernels().view_of(x, axis) if x.size >= sizes.EXTREMES_OF_ROWS_FROM else None
+    if view is None or builtins.max(view[1:]) >= 1 << 31 or (view[2] != 1 and x.size < sizes.EXTREMES_OF_COLUMNS_FROM):
         return None
-    if view[0] == view[2] == 1 and not located and x.size < _ONE_EXTREME:
+    if view[0] == view[2] == 1 and not located and x.size < sizes.EXTREME_OF_ALL_FROM:
         return None
     from lucid_kernels.cpu.reduction import max_min
 
@@ -64,7 +59,7 @@ def _extremes(name: str) -> dict[str, Kernel]:
     of_numpy, position_of_numpy, both_of_numpy = (getattr(_shared, entry) for entry in names)
 
     def value(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        if x.size >= LARGE and is_view(x):
+        if x.size >= sizes.LARGE and is_view(x):
             return of_view(value, x, axis, keepdims)
         both = _found(x, axis, smallest, False)
         return of_numpy(x, axis=axis, keepdims=keepdims) if both is None else shaped(both[0], x, axis, keepdims)
@@ -73,7 +68,7 @@ def _extremes(name: str) -> dict[str, Kernel]:
         # Along rows NumPy on one thread is as fast as ours on two: it compares and remembers in one pass; but it needs some
         # time for each.
         rows = axis is None or axis == x.ndim - 1
-        by_numpy = rows and (axis is None or not _FEWEST_COMPARED <= x.shape[-1] <= _MOST_COMPARED)
+        by_numpy = rows and (axis is None or not sizes.EXTREMES_SHORTEST_ROW <= x.shape[-1] <= sizes.EXTREMES_LONGEST_ROW)
         both = None if by_numpy else _found(x, axis, smallest, True)
         if both is None:
             return position_of_numpy(x, axis=axis, keepdims=keepdims)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ...sizes import NARROW_LEAST_ROWS, NARROW_ROW_BYTES
+
 Array = Any
 Kernel = Callable[..., Any]
 
-# Bytes of a row, and rows: of 16 float32 the transposed matrix takes 0.6 to 0.7 of the time, of 32 up to 1.4 times.
-_ROW_BYTES, _ROWS = 64, 128
 
 
 @functools.lru_cache(maxsize=1024)
@@ -32,7 +32,7 @@ def transposed(x: Array, axis: Any) -> tuple[Array, int] | None:
     """
     shape = x.shape
     dims = len(shape)
-    if dims == 2 and (shape[0] < _ROWS or shape[1] * x.itemsize > _ROW_BYTES):  # of most small matrices nothing more is asked
+    if dims == 2 and (shape[0] < NARROW_LEAST_ROWS or shape[1] * x.itemsize > NARROW_ROW_BYTES):  # most small matrices
         return None
     axes = (axis,) if axis.__class__ is int else axis
     count = len(axes)
@@ -43,7 +43,7 @@ def transposed(x: Array, axis: Any) -> tuple[Array, int] | None:
     if ordered[-1] - ordered[0] != count - 1 or not (first or ordered[-1] == dims - 1):
         return None
     columns = math.prod(shape[count:] if first else shape[dims - count :])
-    if not 0 < columns * x.itemsize <= _ROW_BYTES or x.size < _ROWS * columns or not x.flags.c_contiguous:
+    if not 0 < columns * x.itemsize <= NARROW_ROW_BYTES or x.size < NARROW_LEAST_ROWS * columns or not x.flags.c_contiguous:
         return None
     return np.ascontiguousarray(x.reshape(-1, columns).T), 1 if first else 0
 
@@ -57,7 +57,7 @@ def _reduction(ufunc: np.ufunc) -> Kernel:
     reduce: Kernel = ufunc.reduce
 
     def reduced(x: Array, axis: Any = 0, keepdims: bool = False, dtype: Any = None, out: Array | None = None) -> Any:
-        found = None if axis is None or x.size < _ROWS or out is not None else transposed(x, axis)
+        found = None if axis is None or x.size < NARROW_LEAST_ROWS or out is not None else transposed(x, axis)
         if found is None:
             return reduce(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
         return reduce(found[0], axis=found[1], dtype=dtype).reshape(reduced_shape(x.shape, axis, keepdims))

@@ -12,13 +12,11 @@ import numpy as np
 
 from ...common import scans
 from ...half_precision import wide
-from ...sizes import MANY
+from ...sizes import MANY, SCAN_FROM
 
 Array = Any
 Kernel = Callable[..., Any]
 
-# Elements from which sums and products are a kernel's: NumPy's take 1.6 to 7 times as long, and convert the numbers twice.
-_LARGE_SUM = 1 << 9
 _WIDER = {np.dtype("f4"): np.dtype("f8"), np.dtype("c8"): np.dtype("c16")}
 
 
@@ -39,7 +37,7 @@ def _in_double(name: str, x: Array, axis: int, target: Any, **options: Any) -> A
 
 
 def _scan(name: str, x: Array, axis: int, dtype: Any) -> Array:
-    if x.size < _LARGE_SUM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
+    if x.size < SCAN_FROM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
         return _in_double(name, x, axis, dtype or x.dtype, dtype=dtype)
     from lucid_kernels.cpu.reduction import cumsum as kernels
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import sizes
 from ...common import reductions
 from ...half_precision import HALVES, wide
 from ...memory_format import memory_axes
-from ...sizes import LARGE
 from .. import vectors
 from . import narrow
 from .layouts import is_view, kernels, of_view, shaped
@@ -23,16 +23,8 @@ from .layouts import is_view, kernels, of_view, shaped
 Array = Any
 Kernel = Callable[..., Any]
 
-_ALL = 1 << 8  # elements; the sum of as many by a kernel takes 0.4 us, by NumPy 1
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
 _LONGEST_SEQUENCE = 32  # float32 numbers that are added up one after the other
-_FEWEST_HALVED = 1 << 13  # elements; of fewer a sum in float64 takes less time than several of float32
-_FEWEST_HALVES = 64  # numbers of half precision along a row that are widened where they are folded, not all before
-# Contiguous elements from which on our kernels reduce some of the axes: sums and norms of rows, logarithms of sums, variances. Of
-# 6,000 rows of ten numbers they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
-_SUMS, _LOGARITHMS, _SQUARES = 1 << 13, 1 << 12, 1 << 11
-_SHORT = 32  # elements of rows for whose sums NumPy takes three times as long as ours
-_INTEGERS = 1 << 13  # elements; of fewer NumPy takes no longer, of as many in rows of 8 or of 64 it takes 5 times as long
 
 _shared = SimpleNamespace(**reductions.table(np, narrow))
 
@@ -41,16 +33,17 @@ def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | 
     """The sum; that of half-precision numbers is accumulated in float32 and rounded once."""
     if dtype is None and out is None and _are_all(x, axis):
         return _one(kernels().total_of_all(x), x, keepdims)
-    if x.size >= LARGE and is_view(x) and out is None:
+    if x.size >= sizes.LARGE and is_view(x) and out is None:
         return of_view(sum, x, axis, keepdims, dtype=dtype)
     plainly = x.dtype.char == "f" and out is None and dtype is None
-    ours = x.size >= LARGE or (x.size >= _SUMS and x.flags.c_contiguous and (x.dtype.char in "fd" or x.dtype in HALVES))
+    ours = x.size >= sizes.LARGE or (x.size >= sizes.SUM_FROM and x.flags.c_contiguous
+                                     and (x.dtype.char in "fd" or x.dtype in HALVES))
     if plainly and not ours and _in_sequence(x, axis):
         return _sum_of_rows(x, axis, keepdims)
     if axis is None and x.dtype.kind == "b" and dtype == np.int64 and out is None:
         count = np.asarray(np.count_nonzero(x))  # a word at a time: a fiftieth of the time
         return count.reshape((1,) * x.ndim) if keepdims else count
-    if x.size >= _INTEGERS and x.dtype.kind in "biu" and dtype == np.int64 and out is None:
+    if x.size >= sizes.SUM_OF_INTEGERS_FROM and x.dtype.kind in "biu" and dtype == np.int64 and out is None:
         integers = _sum_of_integers(x, axis)
         if integers is not None:
             return shaped(integers, x, axis, keepdims, dtype)
@@ -73,12 +66,12 @@ def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """The mean; NaN of no elements."""
     if _are_all(x, axis):
         return _one(kernels().total_of_all(x) / x.size, x, keepdims)
-    if x.size >= LARGE and is_view(x):
+    if x.size >= sizes.LARGE and is_view(x):
         return of_view(mean, x, axis, keepdims)
-    if x.size >= _SUMS and x.dtype in HALVES:
+    if x.size >= sizes.SUM_FROM and x.dtype in HALVES:
         found = _fold(x, axis, keepdims, "mean")
         return mean(wide(x), axis=axis, keepdims=keepdims).astype(x.dtype) if found is None else found
-    total = _total(x, axis) if x.size >= _SUMS else None
+    total = _total(x, axis) if x.size >= sizes.SUM_FROM else None
     if total is None and x.dtype.char == "f" and _in_sequence(x, axis):
         total = _sum_of_rows(x, axis, False)
     if total is None:
@@ -88,9 +81,9 @@ def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
 
 def var(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
     """The variance, of as many degrees of freedom as there are elements less `correction`."""
-    if x.size >= LARGE and is_view(x):
+    if x.size >= sizes.LARGE and is_view(x):
         return of_view(var, x, axis, keepdims, correction=correction)
-    view = kernels().view_of(x, axis) if x.size >= _SQUARES else None
+    view = kernels().view_of(x, axis) if x.size >= sizes.VARIANCE_FROM else None
     if view is None and x.dtype.char == "f":
         return _shared.var(x.astype(np.float64), axis=axis, keepdims=keepdims, correction=correction).astype(x.dtype)
     if view is None:
@@ -106,9 +99,9 @@ def std(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
 
 def logsumexp(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """``log(sum(exp(x)))``, which does not overflow."""
-    if x.size >= LARGE and is_view(x):
+    if x.size >= sizes.LARGE and is_view(x):
         return of_view(logsumexp, x, axis, keepdims)
-    view = kernels().view_of(x, axis) if x.size >= _LOGARITHMS else None
+    view = kernels().view_of(x, axis) if x.size >= sizes.LOGSUMEXP_FROM else None
     if view is None or view[2] != 1:
         return _shared.logsumexp(x, axis=axis, keepdims=keepdims)
     return shaped(kernels().logsumexp(x, view), x, axis, keepdims)
@@ -116,22 +109,23 @@ def logsumexp(x: Array, *, axis: Any, keepdims: bool) -> Array:
 
 def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """The Euclidean norm; that of all elements is an inner product, with no array of squares."""
-    if x.size >= LARGE and is_view(x):
+    if x.size >= sizes.LARGE and is_view(x):
         return of_view(norm2, x, axis, keepdims)
     if not (axis is None or _dimensions(axis) == x.ndim) or x.dtype.char not in "fd":
         found = _fold(x, axis, keepdims, "squares")
-        if found is None and x.size >= _SUMS and x.shape[-1] <= _SHORT and x.dtype.char in "fd":
+        if found is None and x.size >= sizes.SUM_FROM and x.shape[-1] <= sizes.SUM_SHORT_ROW and x.dtype.char in "fd":
             with np.errstate(over="ignore"):
                 found = np.sqrt(sum(x * x, axis=axis, keepdims=keepdims))
         return _shared.norm2(x, axis=axis, keepdims=keepdims) if found is None else found
     flat = x.reshape(-1)
-    square = np.dot(flat, flat) if x.size < _ALL else vectors.inner_product().dot(flat, flat)  # inf where that is too large
+    dot = np.dot if x.size < sizes.SUM_OF_ALL_FROM else vectors.inner_product().dot
+    square = dot(flat, flat)  # inf where that is too large
     return _one(math.sqrt(square), x, keepdims)
 
 
 def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
     """The product; that of half-precision numbers is accumulated in float32 and rounded once."""
-    if x.size >= LARGE and is_view(x):
+    if x.size >= sizes.LARGE and is_view(x):
         return of_view(prod, x, axis, keepdims, dtype=dtype)
     found = _fold(x, axis, keepdims, "product") if dtype is None or dtype == x.dtype else None
     return _shared.prod(x, axis=axis, keepdims=keepdims, dtype=dtype) if found is None else found
@@ -139,12 +133,12 @@ def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
 
 def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """The sum of the elements that are not NaN."""
-    if x.size >= LARGE and is_view(x):
+    if x.size >= sizes.LARGE and is_view(x):
         return of_view(nansum, x, axis, keepdims)
     found = _fold(x, axis, keepdims, "sum")
     if found is not None:
         return found
-    if x.size >= LARGE and x.dtype.char in "fd" and x.flags.c_contiguous:
+    if x.size >= sizes.LARGE and x.dtype.char in "fd" and x.flags.c_contiguous:
         from lucid_kernels.cpu.elementwise import operation
 
         return sum(operation.nan_to_zero(x), axis=axis, keepdims=keepdims)
@@ -171,7 +165,7 @@ def _sum_of_rows(x: Array, axis: Any, keepdims: bool) -> Array:
     In 0.1 to 0.7 of the time of a sum in float64 (1.2 of 256x128), which few elements and other axes than the first ones get.
     """
     axes = (axis,) if isinstance(axis, int) else tuple(sorted(axis))
-    if x.size < _FEWEST_HALVED or not x.flags.c_contiguous or axes != tuple(range(len(axes))):
+    if x.size < sizes.SUM_IN_HALVES_FROM or not x.flags.c_contiguous or axes != tuple(range(len(axes))):
         return narrow.sum(x, axis=axis, keepdims=keepdims, dtype=np.float64).astype(x.dtype)
     rows = x.reshape(math.prod(x.shape[: len(axes)]), -1)
     while len(rows) > _LONGEST_SEQUENCE // 2:
@@ -221,7 +215,7 @@ def _sum_of_integers(x: Array, axis: Any) -> Array | None:
 
 def _are_all(x: Array, axis: Any) -> bool:
     """Whether a kernel adds up what is to be reduced: all elements, as they lie in memory."""
-    return axis is None and x.size >= _ALL and x.dtype.char in "fd" and bool(x.flags.c_contiguous)
+    return axis is None and x.size >= sizes.SUM_OF_ALL_FROM and x.dtype.char in "fd" and bool(x.flags.c_contiguous)
 
 
 def _one(value: float, x: Array, keepdims: bool) -> Array:
@@ -232,11 +226,11 @@ def _one(value: float, x: Array, keepdims: bool) -> Array:
 
 def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
     """The rows of a large array folded by `reduction.fold`, rounded; None where NumPy has to do it."""
-    if x.size < _SUMS:
+    if x.size < sizes.SUM_FROM:
         return None
     halves = x.dtype in HALVES and kernels().half_precision.converts(x.dtype)
     view = kernels().view_of(x, axis, halves)
-    if view is None or view[2] != 1 or view[1] < (_FEWEST_HALVES if halves else kernels().LEAST_FOLDED):
+    if view is None or view[2] != 1 or view[1] < (sizes.SUM_LEAST_ROW_OF_HALF_PRECISION if halves else kernels().LEAST_FOLDED):
         return None
     total = kernels().fold(x, view, "total" if of == "mean" else of)
     total = np.sqrt(total) if of == "squares" else total / view[1] if of == "mean" else total

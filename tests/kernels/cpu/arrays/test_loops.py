@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.arrays.layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM
+from lucid_kernels.cpu.arrays.layout import GRAIN
 from lucid_kernels.cpu.arrays.loops import Chunked
 from lucid_kernels.cpu.runtime.jit import jit_exact, jit_interleaved
+from lucid_kernels.cpu.runtime.tuning import PARALLEL_BYTES, PARALLEL_FROM
 from lucid_kernels.cpu.simd import nontemporal
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from numba.core.caching import NullCache

@@ -5,12 +5,12 @@ import ml_dtypes
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu.attention import attention as module
 from lucid_kernels.cpu.attention import products as attention_products
 from lucid_kernels.cpu.attention.attention import attention, attention_grad
 from lucid_kernels.cpu.attention.backward import backward
 from lucid_kernels.cpu.attention.forward import forward
 from lucid_kernels.cpu.matmul import inner
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.jit import REDUCE
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
@@ -29,8 +29,8 @@ def forward_and_backward(g, q, k, v, mask, scale=SCALE, is_causal=False):
 @pytest.fixture(params=["exponentials again", "exponentials kept"])
 def either_way(request, monkeypatch):
     """The gradient computes the exponentials again, or the forward pass keeps them, whatever the shape."""
-    monkeypatch.setattr(module, "_KEPT_WIDTH", 0)
-    monkeypatch.setattr(module, "_KEPT_KEYS", 1000 if request.param == "exponentials kept" else 0)
+    monkeypatch.setattr(tuning, "ATTENTION_KEPT_WIDTH", 0)
+    monkeypatch.setattr(tuning, "ATTENTION_KEPT_KEYS", 1000 if request.param == "exponentials kept" else 0)
 
 
 def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):

@@ -9,10 +9,10 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.arrays import layout as arrays_layout
-from lucid_kernels.cpu.arrays.layout import PARALLEL_FROM
 from lucid_kernels.cpu.elementwise import elementwise
 from lucid_kernels.cpu.runtime.allocator import SMALLEST
 from lucid_kernels.cpu.runtime.jit import EXACT
+from lucid_kernels.cpu.runtime.tuning import PARALLEL_FROM
 from lucid_kernels.cpu.simd import nontemporal
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.elementwise import fused
 from lucid_kernels.cpu.math import elementary, inverse
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.allocator import SMALLEST
 from lucid_kernels.cpu.simd import nontemporal
 from lucid_kernels.expression import Node, Program
@@ -278,7 +279,7 @@ def test_alike_and_numbers() -> None:
 
 def test_parts_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with gaps are read where they lie, also of several dimensions, other pitches and of no pitch; other parts are copied."""
-    monkeypatch.setattr(fused, "_PARTS_FROM", 0)
+    monkeypatch.setattr(tuning, "FUSED_PARTS_FROM", 0)
     run_parts, calls = fused._run_parts, list[Any]()
     monkeypatch.setattr(fused, "_run_parts", lambda *arguments: calls.append(0) or run_parts(*arguments))
     x = np.random.default_rng(0).standard_normal((4, 6, 200)).astype(np.float32)

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.movement import accumulate
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
 SHAPES = [(), (1,), (70,), (40000,), (3, 40000), (300, 40), (0, 40), (7, 5, 90), (2, 1, 33, 64), (50, 3)]
@@ -31,7 +32,7 @@ def check(source: np.ndarray) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.complex64])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_any_strides(shape: tuple[int, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accumulate, "_LARGE", 1)
+    monkeypatch.setattr(tuning, "ACCUMULATE_FROM", 1)
     x = numbers(shape, dtype)
     check(x)
     check(x.T)
@@ -45,7 +46,7 @@ def test_any_strides(shape: tuple[int, ...], dtype: Any, monkeypatch: pytest.Mon
 
 
 def test_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accumulate, "_LARGE", 1)
+    monkeypatch.setattr(tuning, "ACCUMULATE_FROM", 1)
     x = np.full((40, 50), np.inf, np.float32)
     x[:, ::3] = np.nan
     target = np.full((40, 50), -np.inf, np.float32)

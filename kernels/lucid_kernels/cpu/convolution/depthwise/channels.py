@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from ...arrays.layout import PARALLEL_FROM, Array
+from ...arrays.layout import Array
 from ...arrays.window import Window
+from ...runtime import tuning
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
 from ...simd.cpu_features import VECTOR_BYTES
@@ -236,7 +237,7 @@ def _flat(array: Array) -> Array:
 def _apply(source: Array, weight: Array, bias: Array, meetings: _Meetings, target: Array) -> None:
     samples, channels = source.shape[:2]
     pixels = max(source.size, target.size) // (samples * channels)
-    each = max(1, PARALLEL_FROM // (pixels * (VECTOR_BYTES // source.itemsize)))
+    each = max(1, tuning.PARALLEL_FROM // (pixels * (VECTOR_BYTES // source.itemsize)))
     _convolve_parallel(_flat(source), weight.reshape(channels, -1), bias, meetings, _flat(target), each)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ...arrays.layout import PARALLEL_FROM, Array
+from ...arrays.layout import Array
 from ...arrays.window import Window, turned_window
+from ...runtime import tuning
 from ...runtime.jit import jit, jit_parallel
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.dot import RUN_SUMS
@@ -176,7 +177,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, slices: Slice
     slices (OD, KD) are those of the input that the taps of a slice of the result meet, -1 for none.
     """
     # Tasks are large enough for a launch; a single one is none.
-    each = max(1, PARALLEL_FROM // (weight.shape[1] * window.out_height * window.out_width))
+    each = max(1, tuning.PARALLEL_FROM // (weight.shape[1] * window.out_height * window.out_width))
     _filter_planes_parallel(x, weight, bias, window, np.array(slices), y, each)
 
 
@@ -186,7 +187,7 @@ def grad_input(g: Array, weight: Array, window: Window, slices: Slices, dx: Arra
     slices (D, KD) are those of g that the taps of a slice of dx meet, -1 for none.
     """
     if is_spread(window):
-        each = max(1, PARALLEL_FROM // (weight.shape[1] * dx.shape[3] * dx.shape[4]))
+        each = max(1, tuning.PARALLEL_FROM // (weight.shape[1] * dx.shape[3] * dx.shape[4]))
         _spread_planes_parallel(g, weight, window, np.array(slices), dx, each)
     else:
         taps = np.ascontiguousarray(weight[:, :, ::-1, ::-1])
@@ -195,5 +196,5 @@ def grad_input(g: Array, weight: Array, window: Window, slices: Slices, dx: Arra
 
 def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
-    each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))
+    each = max(1, tuning.PARALLEL_FROM // (g.size // g.shape[1]))
     _correlate_channels_parallel(g, x, window, dweight.reshape(dweight.shape[0], -1), each)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from ...arrays.layout import PARALLEL_FROM, Array, contiguous
+from ...arrays.layout import Array, contiguous
+from ...runtime import tuning
 from ...runtime.allocator import empty
 from ...runtime.jit import jit, jit_parallel
 from .copy_microkernels import pack_block
@@ -76,7 +77,7 @@ def packed_weight(weight: Array, bias: Array, groups: int) -> Weight:
         rows, bias, outputs = _filled_up(rows, groups), _filled_up(bias, groups), ROWS
     blocks, depth = -(-outputs // ROWS), rows.shape[1]
     packed, packed_bias = empty((groups * blocks, depth, ROWS), rows.dtype), empty((groups * blocks, ROWS), rows.dtype)
-    _pack(rows, bias, outputs, blocks, packed, packed_bias, max(1, PARALLEL_FROM // (depth * ROWS)))
+    _pack(rows, bias, outputs, blocks, packed, packed_bias, max(1, tuning.PARALLEL_FROM // (depth * ROWS)))
     return Weight(packed.reshape(-1), packed_bias.reshape(-1), blocks, depth, False)
 
 
@@ -111,5 +112,5 @@ def turned_weight(weight: Array, groups: int) -> Weight:
         taps = np.concatenate((taps, np.zeros((outputs, ROWS - channels, taps.shape[2]), taps.dtype)), 1)
     blocks, depth = -(-channels // ROWS), outputs // groups * taps.shape[2]
     packed = empty((groups * blocks, depth, ROWS), taps.dtype)
-    _pack_turned(taps, groups, blocks, packed, max(_TURNED, PARALLEL_FROM // (depth * ROWS)))
+    _pack_turned(taps, groups, blocks, packed, max(_TURNED, tuning.PARALLEL_FROM // (depth * ROWS)))
     return Weight(packed.reshape(-1), np.zeros(groups * blocks * ROWS, taps.dtype), blocks, depth, False)

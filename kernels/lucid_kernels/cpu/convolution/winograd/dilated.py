@@ -10,7 +10,7 @@ import functools
 import numba
 import numpy as np
 
-from ...arrays.layout import PARALLEL_FROM, Array
+from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...runtime import tuning
 from ...runtime.allocator import empty
@@ -97,7 +97,7 @@ def _dealt(images: Array, window: Window) -> Array:
     """The phases of images, as images."""
     phases, planes = _room(images, window), images.reshape(images.shape[0] * images.shape[1], -1)
     pixels, _, _ = _places(*images.shape[2:], window.dh, window.dw)
-    _take_parallel(planes, pixels, phases.reshape(len(pixels), len(planes), -1), max(1, PARALLEL_FROM // planes.shape[1]))
+    _take_parallel(planes, pixels, phases.reshape(len(pixels), len(planes), -1), max(1, tuning.PARALLEL_FROM // planes.shape[1]))
     return phases
 
 
@@ -106,7 +106,7 @@ def _gather(phases: Array, window: Window, images: Array) -> None:
     planes, size = images.reshape(images.shape[0] * images.shape[1], -1), phases.shape[2] * phases.shape[3]
     _, phase, place = _places(*images.shape[2:], window.dh, window.dw)
     places = phase * (len(planes) * size) + place
-    _put_parallel(phases.reshape(-1), size, places, planes, max(1, PARALLEL_FROM // planes.shape[1]))
+    _put_parallel(phases.reshape(-1), size, places, planes, max(1, tuning.PARALLEL_FROM // planes.shape[1]))
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
