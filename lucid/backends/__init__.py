@@ -6,6 +6,7 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `common`: what NumPy and CuPy compute alike.
 `cpu`, `gpu`, `meta`, `symbolic`: a table each; all but the first are imported with their first array.
 `families`: the kernels that both sides have, imported on their first call.
+`cudnn`: whether convolutions on a GPU may use TF32.
 `device`: devices by name.
 `gpu_probe`: whether there is a GPU, and if not, why.
 `memory`: how much memory large CPU arrays use, and a limit for it.
@@ -33,12 +34,12 @@ import numpy as np
 from lucid_kernels import numpy_warnings
 from lucid_kernels.cpu.runtime import signals
 
-from . import memory
+from . import cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 from .families import ARITHMETIC, LARGE, MIDDLE
 
-__all__ = ["ARITHMETIC", "LARGE", "MIDDLE", "TABLES", "Device", "as_array", "available", "chosen_device", "create",
+__all__ = ["ARITHMETIC", "LARGE", "MIDDLE", "TABLES", "Device", "as_array", "available", "chosen_device", "create", "cudnn",
            "default_device", "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device",
            "symbolic_module", "synchronize", "to_device", "to_host"]
 
