@@ -195,7 +195,7 @@ def conv2d_grad_parameters(
     dweight = conv2d_grad_weight(
         g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups, out=dweight
     )
-    return dweight, launch.deliver(g.sum((0, 2, 3)), dbias)
+    return dweight, tensor_cores.grad_bias(g, dbias)
 
 
 def _grad_weight_tiles(

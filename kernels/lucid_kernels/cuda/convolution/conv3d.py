@@ -18,7 +18,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     def grad_parameters(g: Any, x: Any, *, out: Any = None, **attributes: Any) -> tuple[Any, Any]:
         dweight, dbias = (None, None) if out is None else out
         dweight = grad_weight(g, x, out=dweight, **attributes)
-        return dweight, g.sum((0, 2, 3, 4), out=dbias)
+        return dweight, tensor_cores.grad_bias(g, dbias)
 
     return plain | {
         "conv3d": _first(tensor_cores.convolve, plain["conv3d"]),

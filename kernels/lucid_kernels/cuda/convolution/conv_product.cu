@@ -197,7 +197,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
       source.copy(stage_in, tap.d * ad.shift, tap.h * ah.shift, tap.w * aw.shift, c * CHUNK, there);
     else
       source.copy(stage_in, ad, ah, aw);
-    const Element* from = b_rows + (there ? weight_tap() * padded + c * CHUNK : 0);
+    const Element* from = b_rows + weight_tap() * padded + c * CHUNK;
     const Shared to = stage_in + Source::BYTES + line * 128 + ((threadIdx.x ^ line) & 7) * 16;
 #pragma unroll
     for (int i = 0; i < B_COPIES; ++i) copy16(to + i * LINES * 128, from + i * LINES * row_size, there ? 16 : 0);
