@@ -32,7 +32,7 @@ class Tile(NamedTuple):
 
 
 #: As the sources instantiate them.
-TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(64, 64, 32, 32, 4))
+TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32, 32, 32, 4), Tile(64, 64, 32, 32, 4))
 
 # A multiprocessor of an H100: multiplications of TF32 a cycle by mma.sync (0.63 of what wgmma reaches, which others have
 # measured), bytes a cycle to and from shared memory, and its share of the bytes a cycle from memory.

@@ -1,11 +1,13 @@
 """2-d convolution and its gradients: on tensor cores (`tensor_cores`) where these serve, else exact, by `conv2d.cu`.
 
 Exact are float64, float32 where TF32 is not allowed, and groups of a few channels (depthwise), of which a tile of tensor cores
-would be almost empty.
+would be almost empty. The kernels for a few channels take halves as they are; the tiles, which halves come to without tensor
+cores only, are for float and double.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import cupy
@@ -55,10 +57,12 @@ def conv2d(
     """Cross-correlation of `x` (N, C, H, W) with `weight` (O, C/groups, KH, KW), plus `bias` (O,) or None."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
     y = tensor_cores.convolve(x, weight, bias, **attributes)
-    return _conv2d(x, weight, bias, **attributes) if y is None else y
+    if y is not None:
+        return y
+    direct = weight.shape[0] // groups < _FEW_CHANNELS
+    return (_conv2d if direct else launch.upcast_half(_conv2d))(x, weight, bias, **attributes)
 
 
-@launch.upcast_half
 def _conv2d(
     x: Any,
     weight: Any,
@@ -101,10 +105,14 @@ def conv2d_grad_input(
     """Gradient of `conv2d` with respect to `x`, of shape `input_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
     dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
-    return _conv2d_grad_input(g, weight, input_shape=input_shape, **attributes) if dx is None else dx
+    if dx is not None:
+        return dx
+    direct = weight.shape[1] < _FEW_CHANNELS
+    return (_conv2d_grad_input if direct else launch.upcast_half(_conv2d_grad_input))(
+        g, weight, input_shape=input_shape, **attributes
+    )
 
 
-@launch.upcast_half
 def _conv2d_grad_input(
     g: Any,
     weight: Any,
@@ -150,10 +158,14 @@ def conv2d_grad_weight(
     """Gradient of `conv2d` with respect to `weight`, of shape `weight_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
     dw = tensor_cores.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
-    return _conv2d_grad_weight(g, x, weight_shape=weight_shape, **attributes) if dw is None else dw
+    if dw is not None:
+        return dw
+    direct = weight_shape[0] // groups < _FEW_CHANNELS and math.prod(weight_shape[1:]) <= _FEW_TAPS
+    return (_conv2d_grad_weight if direct else launch.upcast_half(_conv2d_grad_weight))(
+        g, x, weight_shape=weight_shape, **attributes
+    )
 
 
-@launch.upcast_half
 def _conv2d_grad_weight(
     g: Any,
     x: Any,

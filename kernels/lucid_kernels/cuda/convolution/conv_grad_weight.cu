@@ -1,11 +1,11 @@
 // instantiate: conv_grad_weight_planar<128, 128, 64, 64, 3>, conv_grad_weight_planar<128, 64, 64, 32, 3>
-// instantiate: conv_grad_weight_planar<64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_planar<128, 32, 32, 32, 4>, conv_grad_weight_planar<64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Tf32, 128, 128, 64, 64, 3>, conv_grad_weight_last<Tf32, 128, 64, 64, 32, 3>
-// instantiate: conv_grad_weight_last<Tf32, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_last<Tf32, 128, 32, 32, 32, 4>, conv_grad_weight_last<Tf32, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Float16, 128, 128, 64, 64, 3>, conv_grad_weight_last<Float16, 128, 64, 64, 32, 3>
-// instantiate: conv_grad_weight_last<Float16, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_last<Float16, 128, 32, 32, 32, 4>, conv_grad_weight_last<Float16, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Bfloat16, 128, 128, 64, 64, 3>, conv_grad_weight_last<Bfloat16, 128, 64, 64, 32, 3>
-// instantiate: conv_grad_weight_last<Bfloat16, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_last<Bfloat16, 128, 32, 32, 32, 4>, conv_grad_weight_last<Bfloat16, 64, 64, 32, 32, 4>
 //
 // The weight gradient of a convolution on tensor cores, as an implicit matrix product of each group:
 //

@@ -1,8 +1,6 @@
 // Asynchronous copies and tensor cores: inline PTX on a GPU, the simulator's functions elsewhere.
 #pragma once
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include "common.cuh"
+#include "conv_elements.cuh"
 
 typedef unsigned int u32;
 
@@ -108,11 +106,3 @@ struct Bfloat16 {
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_bfloat16(d, a, b); }
 };
-
-__device__ __forceinline__ float to_float(float x) { return x; }
-__device__ __forceinline__ float to_float(__half x) { return __half2float(x); }
-__device__ __forceinline__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-template <typename E> __device__ __forceinline__ E from_float(float x);
-template <> __device__ __forceinline__ float from_float<float>(float x) { return x; }
-template <> __device__ __forceinline__ __half from_float<__half>(float x) { return __float2half_rn(x); }
-template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) { return __float2bfloat16_rn(x); }

@@ -23,7 +23,7 @@ conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kin
     const int group = (int)(e / padded / taps / packed_rows);
     const int o = group * group_out + (gradient ? term : row), c = gradient ? row : term;
     const i64 at = last ? ((i64)o * taps + tap) * group_in + c : ((i64)o * group_in + c) * taps + tap;
-    packed[e] = row < rows && term < terms ? tf32(weight[at]) : from_float<Element>(0.f);
+    packed[e] = row < rows && term < terms ? tf32(weight[at]) : narrowed<Element>(0.f);
   }
 }
 
@@ -48,7 +48,7 @@ conv_pack_channels(const E* __restrict__ x, E* __restrict__ packed, int samples,
       if (in_all < all && pixel < pixels) {
         const int from = group * channels + c;
         const i64 at = last ? (n * pixels + pixel) * groups * channels + from : (n * groups * channels + from) * pixels + pixel;
-        tile[row][column] = c < channels ? x[at] : from_float<E>(0.f);
+        tile[row][column] = c < channels ? x[at] : narrowed<E>(0.f);
       }
     }
     __syncthreads();
@@ -67,9 +67,9 @@ __global__ void __launch_bounds__(256)
 conv_add_slices(const float* __restrict__ parts, const E* __restrict__ bias, int has_bias, E* __restrict__ y, int slices,
                 int channels, int inner, i64 size) {
   GRID_STRIDE(e, size) {
-    float sum = has_bias ? to_float(bias[e / inner % channels]) : 0.f;
+    float sum = has_bias ? widened(bias[e / inner % channels]) : 0.f;
     for (int s = 0; s < slices; ++s) sum += parts[s * size + e];
-    y[e] = from_float<E>(sum);
+    y[e] = narrowed<E>(sum);
   }
 }
 
@@ -84,6 +84,6 @@ conv_add_weight_slices(const float* __restrict__ parts, E* __restrict__ dw, int 
     const i64 at = (e / taps / channels * taps + tap) * padded + c;
     float sum = 0.f;
     for (int s = 0; s < slices; ++s) sum += parts[s * part + at];
-    dw[e] = from_float<E>(sum);
+    dw[e] = narrowed<E>(sum);
   }
 }

@@ -1,11 +1,11 @@
 // instantiate: conv_product<Tf32, false, 128, 128, 64, 64, 3>, conv_product<Tf32, false, 128, 64, 64, 32, 3>
-// instantiate: conv_product<Tf32, false, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Tf32, false, 128, 32, 32, 32, 4>, conv_product<Tf32, false, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Tf32, true, 128, 128, 64, 64, 3>, conv_product<Tf32, true, 128, 64, 64, 32, 3>
-// instantiate: conv_product<Tf32, true, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Tf32, true, 128, 32, 32, 32, 4>, conv_product<Tf32, true, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, true, 128, 128, 64, 64, 3>, conv_product<Float16, true, 128, 64, 64, 32, 3>
-// instantiate: conv_product<Float16, true, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Float16, true, 128, 32, 32, 32, 4>, conv_product<Float16, true, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Bfloat16, true, 128, 128, 64, 64, 3>, conv_product<Bfloat16, true, 128, 64, 64, 32, 3>
-// instantiate: conv_product<Bfloat16, true, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Bfloat16, true, 128, 32, 32, 32, 4>, conv_product<Bfloat16, true, 64, 64, 32, 32, 4>
 //
 // Convolution and its input gradient on tensor cores, as implicit matrix products of each group:
 //
@@ -299,7 +299,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
             parts[(i64)slice * batch * target_channels * target_volume + at + column * column_stride] = value;
           else
             y[at + column * column_stride] =
-                from_float<Element>(has_bias ? value + to_float(bias[group * columns + column]) : value);
+                narrowed<Element>(has_bias ? value + widened(bias[group * columns + column]) : value);
         }
     }
 }

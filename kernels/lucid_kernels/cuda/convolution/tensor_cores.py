@@ -21,10 +21,9 @@ from lucid_kernels.cuda.convolution.configurations import Tile
 from lucid_kernels.cuda.runtime import launch
 
 Sizes = tuple[int, ...]
-_FEW = 8  # channels of a group: most of a tile would be empty
+_FEW = 8  # channels of a group, and terms: most of a tile would be empty
 _LARGEST = 1 << 31  # the kernels count elements in 32 bits
 _KINDS = {"f": "Tf32", "e": "Float16", "E": "Bfloat16"}
-_ELEMENTS = {"f": "float", "e": "__half", "E": "__nv_bfloat16"}
 _capabilities: dict[int, str] = {}
 
 
@@ -80,7 +79,7 @@ def serve(dtype: Any, geometry: Geometry) -> bool:
     if kind not in _KINDS or (kind == "f" and not tf32.convolutions) or int(capability()) < 80:
         return False
     group_in, group_out = geometry.in_channels // geometry.groups, geometry.out_channels // geometry.groups
-    if group_out < _FEW or not group_in or group_in * geometry.taps < _FEW:
+    if max(group_in, group_out) < _FEW or group_in * geometry.taps < _FEW:
         return False
     chunk = 16 // dtype.itemsize
     padded_in, padded_out = (geometry.groups * _whole(each, chunk) for each in (group_in, group_out))
@@ -173,7 +172,7 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     packed = cupy.empty((batch, pixels, groups * padded), x.dtype)
     tiles = batch * -(-pixels // 32) * -(-groups * padded // 32)
     arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last)))
-    _launch("conv_pack", f"conv_pack_channels<{_ELEMENTS[x.dtype.char]}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
+    _launch("conv_pack", f"conv_pack_channels<{launch.ctype(x.dtype)}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
     return packed, padded
 
 
@@ -222,7 +221,7 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
                  *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
     _launch("conv_product", f"conv_product<{name}, {tile}>", blocks, tile.threads, arguments, shared)
     if slices > 1:
-        _launch("conv_pack", f"conv_add_slices<{_ELEMENTS[kind]}>", *_flat(y.size),
+        _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
                 (parts, *launch.optional(bias, x), y, *map(np.int32, (slices, target * groups, inner)), np.int64(y.size)))
 
 
@@ -255,5 +254,5 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile | None =
     blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
     _launch("conv_grad_weight", f"{name}{tile}>", blocks, tile.threads,
             (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared)
-    _launch("conv_pack", f"conv_add_weight_slices<{_ELEMENTS[kind]}>", *_flat(dw.size),
+    _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(dw.size),
             (parts, dw, *map(np.int32, (slices, group_in, channels, geometry.taps)), np.int64(dw.size)))

@@ -25,6 +25,7 @@ def test_the_model():
     tile, slices = choose(64, 64, 400)
     assert tile == TILES[-1] and slices > 8  # few results with a long sum
     assert choose(64, 64, 4) == (TILES[-1], 1)
+    assert choose(1_000_000, 3, 25)[0] == TILES[2]  # the input gradient of a stem
     assert choose(1, 1, 0)[1] == 1
     for slabs in range(1, 300):  # no slice is empty
         slices = choose(64, 64, slabs)[1]
