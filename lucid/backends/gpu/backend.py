@@ -41,7 +41,7 @@ if gpu_probe.simulated():
 
 import cupy  # noqa: E402
 import cupyx  # noqa: E402
-from lucid_kernels.cuda.convolution import conv3d  # noqa: E402
+from lucid_kernels.cuda.convolution import composed  # noqa: E402
 from lucid_kernels.cuda.elementwise import elementwise as cuda_elementwise  # noqa: E402
 from lucid_kernels.cuda.matmul import products  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
@@ -89,7 +89,7 @@ families.kernels("lucid_kernels.cuda", TABLE)
 # CuPy's round a quotient down: infinite divisors and large quotients give something else. And its roots are powers.
 TABLE |= {name: getattr(cuda_elementwise, name) for name in ("floor_divide", "remainder", "power")}
 TABLE |= poisson.table(cupy, TABLE["gammaincc"])
-TABLE |= conv3d.table(convolution.table(cupy, TABLE, 1 << 28, cupy.copyto))
+TABLE |= composed.table(convolution.table(cupy, TABLE, 1 << 28, cupy.copyto))
 TABLE |= interpolation.table(cupy, TABLE)
 TABLE |= pad.table(cupy, cupy.empty, cupy.copyto) | slices.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd)
 TABLE |= linear.table(cupy, TABLE) | nll_loss.table(cupy, TABLE)

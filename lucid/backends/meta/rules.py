@@ -319,7 +319,8 @@ def _grad_input(g: MetaArray, *others: MetaArray, input_shape: tuple[int, ...], 
 
 
 for _name in ("conv2d", "conv3d"):
-    TABLE[_name] = _only_meta(_name, _convolution)
+    for _relu in ("", "_relu"):
+        TABLE[_name + _relu] = _only_meta(_name + _relu, _convolution)
     TABLE[f"{_name}_grad_weight"] = _only_meta(f"{_name}_grad_weight", _grad_weight)
     TABLE[f"{_name}_grad_parameters"] = _only_meta(f"{_name}_grad_parameters", _grad_parameters)
 for _name in ("conv2d_grad_input", "conv3d_grad_input", "max_pool2d_grad", "avg_pool2d_grad", "adaptive_avg_pool2d_grad"):

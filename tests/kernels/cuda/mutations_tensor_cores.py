@@ -76,6 +76,8 @@ MUTATIONS = [
     Mutation(PRODUCT, "pixels behind the last", r"if \(p >= rows\) continue;", "", check_first),
     Mutation(PRODUCT, "columns behind the last", r"if \(column >= columns\) continue;", "", check_first),
     Mutation(PRODUCT, "the bias of the first group", r"bias\[group \* columns \+ column\]", "bias[column]", check_halves),
+    Mutation(PRODUCT, "no ReLU", r"relu \? positive\(value\) : value", "value", check_halves),
+    Mutation(PRODUCT, "ReLU of NaN", r"x <= 0.f \? 0.f : x", "x > 0.f ? x : 0.f", check_numbers, inside="conv_elements.cuh"),
     Mutation(PRODUCT, "a slice begins too early", r"int first_slab = slice \* slabs_per_slice", "int first_slab = 0 * slabs_per_slice", check_first),
     Mutation(PRODUCT, "every slice in one place", r"parts\[\(i64\)slice \* batch", "parts[(i64)0 * batch", check_first),
     Mutation(PRODUCT, "the first tap of a phase", r"first_tap < kernel && \(phase \+ pad", "first_tap < kernel && (phase", check_first, inside="conv_geometry.cuh"),
@@ -105,5 +107,6 @@ MUTATIONS = [
     Mutation(PACK, "no barrier", r"__syncthreads\(\);", "", check_few_blocks),
     Mutation(PACK, "the last slice", r"s < slices", "s + 1 < slices", check_first),
     Mutation(PACK, "the bias of another channel", r"bias\[e / inner % channels\]", "bias[e % channels]", check_first),
+    Mutation(PACK, "no ReLU", r"relu \? positive\(sum\) : sum", "sum", check_first),
     Mutation(PACK, "taps and channels", r"\* taps \+ tap\) \* padded \+ c;\n    float", "* taps + tap) * padded;\n    float", check_first),
 ]

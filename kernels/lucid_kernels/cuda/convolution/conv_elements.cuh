@@ -24,3 +24,6 @@ template <> __device__ __forceinline__ float narrowed<float>(float x) { return x
 template <> __device__ __forceinline__ double narrowed<double>(double x) { return x; }
 template <> __device__ __forceinline__ __half narrowed<__half>(float x) { return __float2half_rn(x); }
 template <> __device__ __forceinline__ __nv_bfloat16 narrowed<__nv_bfloat16>(float x) { return __float2bfloat16_rn(x); }
+
+// ReLU. NaN stays.
+__device__ __forceinline__ float positive(float x) { return x <= 0.f ? 0.f : x; }

@@ -61,15 +61,15 @@ conv_pack_channels(const E* __restrict__ x, E* __restrict__ packed, int samples,
   }
 }
 
-// y = the slices of a product, added in order, plus bias. Channel of element e: e / inner % channels.
+// y = the slices of a product, added in order, plus bias, with `relu` no less than 0. Channel of element e: e / inner % channels.
 template <typename E>
 __global__ void __launch_bounds__(256)
-conv_add_slices(const float* __restrict__ parts, const E* __restrict__ bias, int has_bias, E* __restrict__ y, int slices,
-                int channels, int inner, i64 size) {
+conv_add_slices(const float* __restrict__ parts, const E* __restrict__ bias, int has_bias, int relu, E* __restrict__ y,
+                int slices, int channels, int inner, i64 size) {
   GRID_STRIDE(e, size) {
     float sum = has_bias ? widened(bias[e / inner % channels]) : 0.f;
     for (int s = 0; s < slices; ++s) sum += parts[s * size + e];
-    y[e] = narrowed<E>(sum);
+    y[e] = narrowed<E>(relu ? positive(sum) : sum);
   }
 }
 

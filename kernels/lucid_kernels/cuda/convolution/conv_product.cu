@@ -122,11 +122,11 @@ template <typename Kind, int BM, int THREADS> struct SourceOf<Kind, false, BM, T
 
 // `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: (phase, group, slice, row tile, column tile) with
 // `row_tiles` for the largest phase. `packed_rows`: rows of the packed weight for a group, whole tiles. With slices > 1 the
-// results go to `parts`, (slices, *y.shape), without bias.
+// results go to `parts`, (slices, *y.shape), without bias and ReLU.
 template <typename Kind, bool LAST, int BM, int BN, int WM, int WN, int STAGES>
 __global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, 2)
 conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::Element* __restrict__ weight,
-             const typename Kind::Element* __restrict__ bias, int has_bias, typename Kind::Element* __restrict__ y,
+             const typename Kind::Element* __restrict__ bias, int has_bias, int relu, typename Kind::Element* __restrict__ y,
              float* __restrict__ parts, int slices, int slabs_per_slice, int gradient, int last, int row_tiles, int packed_rows,
              CONVOLUTION_ARGUMENTS) {
   using Element = typename Kind::Element;
@@ -294,12 +294,13 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
         for (int e = 0; e < 2; ++e) {
           const int column = first_column + warp_column + j * 8 + (lane & 3) * 2 + e;
           if (column >= columns) continue;
-          const float value = sum[i][j][half * 2 + e];
-          if (slices > 1)
+          float value = sum[i][j][half * 2 + e];
+          if (slices > 1) {
             parts[(i64)slice * batch * target_channels * target_volume + at + column * column_stride] = value;
-          else
-            y[at + column * column_stride] =
-                narrowed<Element>(has_bias ? value + widened(bias[group * columns + column]) : value);
+          } else {
+            if (has_bias) value += widened(bias[group * columns + column]);
+            y[at + column * column_stride] = narrowed<Element>(relu ? positive(value) : value);
+          }
         }
     }
 }

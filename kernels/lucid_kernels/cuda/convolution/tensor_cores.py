@@ -88,14 +88,15 @@ def serve(dtype: Any, geometry: Geometry) -> bool:
     return max(sizes) < _LARGEST
 
 
-def convolve(x: Any, weight: Any, bias: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, out: Any = None) -> Any:
-    """Cross-correlation of x (N, C, ...) with weight (O, C / groups, ...), plus bias (O,) or None."""
+def convolve(x: Any, weight: Any, bias: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, out: Any = None,
+             relu: bool = False) -> Any:
+    """Cross-correlation of x (N, C, ...) with weight (O, C / groups, ...), plus bias (O,) or None; with `relu` no less than 0."""
     geometry = geometry_of(x.shape, weight.shape, stride, padding, dilation, groups)
     if not (x.size and serve(x.dtype, geometry)):
         return None
     y = _result(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
     if y.size:
-        product(x, weight, bias, y, geometry, gradient=False)
+        product(x, weight, bias, y, geometry, gradient=False, relu=relu)
     return launch.deliver(y, out)
 
 
@@ -177,9 +178,9 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
 
 
 def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient: bool, tile: Tile | None = None,
-            slices: int = 0) -> None:
+            slices: int = 0, relu: bool = False) -> None:
     """Write to y the convolution of x with weight, plus bias (or None); with `gradient` its gradient for the input from that of
-    the output, x. Tile and slices are chosen where they are not given.
+    the output, x; with `relu` 0 in the place of what is negative. Tile and slices are chosen where they are not given.
 
     y lies in row-major order or with the channels last.
     """
@@ -202,7 +203,8 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     packed_rows = _whole(target, tile.columns)
     packed = cupy.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
     weight_last = lies_last(weight)
-    numbers = geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient, weight_last
+    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
+               weight_last)  # fmt: skip
     _launch("conv_pack", f"conv_pack_weight<{_KINDS[kind]}>", *_flat(packed.size),
             (_turned(weight) if weight_last else launch.contiguous(weight), packed, *map(np.int32, numbers)))
     if planar:
@@ -217,12 +219,13 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
     if y_last:
         inner, y = 1, _turned(y)
-    arguments = (x, packed, *launch.optional(bias, x), y, parts,
+    arguments = (x, packed, *launch.optional(bias, x), np.int32(relu), y, parts,
                  *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
     _launch("conv_product", f"conv_product<{name}, {tile}>", blocks, tile.threads, arguments, shared)
     if slices > 1:
         _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
-                (parts, *launch.optional(bias, x), y, *map(np.int32, (slices, target * groups, inner)), np.int64(y.size)))
+                (parts, *launch.optional(bias, x), np.int32(relu), y, *map(np.int32, (slices, target * groups, inner)),
+                 np.int64(y.size)))
 
 
 def _flat(size: int) -> tuple[int, int]:
@@ -237,8 +240,9 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile | None =
     kind, groups = x.dtype.char, geometry.groups
     group_in, group_out = geometry.in_channels // groups, geometry.out_channels // groups
     planar = kind == "f" and not lies_last(x) and not lies_last(g)
+    numbers: tuple[int, ...] = ()
     if planar:
-        g, x, channels, filled, numbers = launch.contiguous(g), launch.contiguous(x), group_in, geometry, ()
+        g, x, channels, filled = launch.contiguous(g), launch.contiguous(x), group_in, geometry
     else:
         (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
         filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)

@@ -104,7 +104,7 @@ def close(actual, expected, kind):
 
 
 def check(cp, tensor_cores, case, kind, last, tile, slices):
-    """Product, input gradient and weight gradient with a tile and a number of slices."""
+    """Product, with ReLU too, input gradient and weight gradient with a tile and a number of slices."""
     (x, weight, bias, g), keywords = data(case, kind)
     y, dx, dw = reference(x, weight, bias, g, kind, **keywords)
     geometry = tensor_cores.geometry_of(x.shape, weight.shape, **keywords)
@@ -113,6 +113,8 @@ def check(cp, tensor_cores, case, kind, last, tile, slices):
     y_, dx_, dw_ = fresh(cp, y.shape, kind, last), fresh(cp, x.shape, kind, last), fresh(cp, weight.shape, kind, False)
     tensor_cores.product(x_, weight_, bias_, y_, geometry, False, tile, slices)
     close(y_, y, kind)
+    tensor_cores.product(x_, weight_, bias_, y_, geometry, False, tile, slices, relu=True)
+    close(y_, np.maximum(y, 0), kind)
     tensor_cores.product(g_, weight_, None, dx_, geometry, True, tile, slices)
     close(dx_, dx, kind)
     tensor_cores.grad_weight(g_, x_, dw_, geometry, tile, slices)
@@ -153,6 +155,8 @@ def test_numbers_that_are_not_finite(cp, tensor_cores):
         y = tensor_cores.convolve(x_, cp.asarray(weight), None, **keywords).get()
         assert np.isnan(y[:4, :, 0, 0]).all()  # NaN times 1 or 0
         assert y[4, 4, 3, 3] == np.inf
+        positive = tensor_cores.convolve(x_, cp.asarray(-weight), None, relu=True, **keywords).get()
+        assert np.isnan(positive[:4, :, 0, 0]).all() and positive[4, 4, 3, 3] == 0 and not (positive < 0).any()
         g = cp.ones((5, 16, 4, 4), np.float32)
         dw = tensor_cores.convolve_grad_weight(g, x_, weight_shape=weight.shape, **keywords).get()
         assert np.isnan(dw[:, :4]).all() and np.isposinf(dw[:, 4]).all() and not dw[:, 5:].any()

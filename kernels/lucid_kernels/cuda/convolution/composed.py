@@ -1,4 +1,6 @@
-"""3-d convolution and its gradients on tensor cores (`tensor_cores`), in the place of those that are made of the 2-d kernels."""
+"""What tensor cores (`tensor_cores`) compute at once of the operations that are else composed of others: 3-d convolution and its
+gradients, and convolution with ReLU.
+"""
 from __future__ import annotations
 
 import functools
@@ -11,7 +13,7 @@ Kernel = Callable[..., Any]
 
 
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
-    """`plain`, whose `conv3d`, `conv3d_grad_input`, `conv3d_grad_weight` and `conv3d_grad_parameters` serve the rest."""
+    """`plain`, whose kernels serve the rest."""
     grad_weight = _first(tensor_cores.convolve_grad_weight, plain["conv3d_grad_weight"])
 
     @functools.wraps(plain["conv3d_grad_parameters"])
@@ -20,7 +22,10 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         dweight = grad_weight(g, x, out=dweight, **attributes)
         return dweight, tensor_cores.grad_bias(g, dbias)
 
+    with_relu = functools.partial(tensor_cores.convolve, relu=True)
     return plain | {
+        "conv2d_relu": _first(with_relu, plain["conv2d_relu"]),
+        "conv3d_relu": _first(with_relu, plain["conv3d_relu"]),
         "conv3d": _first(tensor_cores.convolve, plain["conv3d"]),
         "conv3d_grad_input": _first(tensor_cores.convolve_grad_input, plain["conv3d_grad_input"]),
         "conv3d_grad_weight": grad_weight,
