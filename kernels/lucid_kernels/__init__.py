@@ -6,6 +6,7 @@
 `expression`: formulas as data, which the kernel `fused` of either side computes.
 `recurrence`: the loop over time of recurrent networks, for both sides.
 `uniform_range`: constants of uniform random numbers, for both sides.
+`tf32`: whether float32 may be computed as TF32 on a GPU.
 `compilation_log`: a message when something compiles for long.
 `extras`: how to install optional dependencies.
 `numpy_warnings`: NumPy's floating-point warnings, turned off.

@@ -1,8 +1,8 @@
 """`lucid.backends.cudnn`: how convolutions on a GPU compute, by the names of `torch.backends.cudnn`. lucid does not use cuDNN.
 
 `allow_tf32`: whether convolutions of float32 may run on tensor cores as TF32, which keeps 10 of the 23 bits of each factor and
-adds in float32. True by default, as in PyTorch. False is exact float32, at the speed of the other arithmetic units. CPUs are always
-exact.
+adds in float32. True by default, as in PyTorch. False is exact float32, at the speed of the other arithmetic units. CPUs are
+always exact.
 """
 from __future__ import annotations
 
