@@ -87,6 +87,15 @@ def seeds() -> None:
 
 
 @pytest.fixture(autouse=True)
+def exact_convolutions() -> Iterator[None]:
+    """Convolutions of float32 are exact on a GPU too, so that the same tolerances serve both devices; TF32 has tests of its own."""
+    from lucid.backends import cudnn
+
+    with cudnn.flags(allow_tf32=False):
+        yield
+
+
+@pytest.fixture(autouse=True)
 def few_objects(request: pytest.FixtureRequest) -> None:
     """The collector passes over what previous tests have left, in files that call it: it took 1 s each time, 14 s in all."""
     if "gc" in vars(request.module):

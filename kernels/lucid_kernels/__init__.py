@@ -8,6 +8,7 @@
 `recurrence`: the loop over time of recurrent networks, for both sides.
 `special_tables`: coefficients of the special functions, for both sides.
 `uniform_range`: constants of uniform random numbers, for both sides.
+`tf32`: whether float32 may be computed as TF32 on a GPU.
 `compilation_log`: a message when something compiles for long.
 `extras`: how to install optional dependencies.
 `numpy_warnings`: NumPy's floating-point warnings, turned off.

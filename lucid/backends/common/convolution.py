@@ -1,4 +1,4 @@
-"""Three-dimensional convolution made of the two-dimensional kernels, for NumPy and CuPy: `table(xp, kernels, …)`.
+"""Three-dimensional convolution made of the two-dimensional kernels, and convolution with ReLU: `table(xp, kernels, …)`.
 
 The slices of the input that one output slice meets are stacked as channels of an image, 2-d convolutions take some of
 these images at a time, and a copy puts the channels in front of the slices again. A kernel that spans only the depth needs no
@@ -23,7 +23,7 @@ def _is_flat(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
 
 
 def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kernel) -> dict[str, Kernel]:
-    """`conv3d` and its gradients on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`.
+    """`conv3d`, its gradients, `conv2d_relu` and `conv3d_relu` on `xp` (numpy or cupy), with the 2-d kernels in `kernels`.
 
     conv3d stacks slices of up to about `window_bytes` at a time, or of a few times the bytes of the weight. `volumes` are kernels
     for volumes and both gradients where there are such, which may return None.
@@ -189,5 +189,18 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
                                      groups=groups, out=dweight)
         return dweight, kernels["sum"](g, axis=(0, 2, 3, 4), keepdims=False, out=dbias)
 
-    return {kernel.__name__: kernel for kernel in (
+    def with_relu(name: str) -> Kernel:
+        def convolve_relu(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes,
+                          groups: int, out: Array | None = None) -> Array:
+            """relu of the convolution, in its memory."""
+            y = (result.get(name) or kernels[name])(x, weight, bias, stride=stride, padding=padding, dilation=dilation,
+                                                    groups=groups, out=out)
+            return kernels["relu"](y, out=y)
+
+        return convolve_relu
+
+    result: dict[str, Kernel] = {kernel.__name__: kernel for kernel in (
         conv3d, conv3d_grad_input, conv3d_grad_weight, conv3d_grad_parameters)}
+    for name in ("conv2d", "conv3d"):
+        result[f"{name}_relu"] = with_relu(name)
+    return result

@@ -2,6 +2,7 @@
 
 `backend`: the table.
 `memory`: CuPy's pool with its peaks, pinned host memory, copies for which the host does not wait.
+`convolution`: of volumes, and with ReLU.
 `elementwise`: a function for each row of `lucid.backends.elementwise`.
 `manipulation`: new arrays, copies, views and joined arrays.
 `indexing`: elements by index and by mask.

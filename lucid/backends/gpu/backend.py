@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import complex, convolution, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
+from ..common import complex, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -23,7 +23,18 @@ if gpu_probe.simulated():
 import cupy  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
-from . import elementwise, fft, fractional_pooling, indexing, linalg, manipulation, memory, poisson, sorting  # noqa: E402
+from . import (  # noqa: E402
+    convolution,
+    elementwise,
+    fft,
+    fractional_pooling,
+    indexing,
+    linalg,
+    manipulation,
+    memory,
+    poisson,
+    sorting,
+)
 
 Array = Any
 ndarray = cupy.ndarray
@@ -40,7 +51,7 @@ TABLE.update(merge(
 TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
     linear.table(TABLE["matmul"], TABLE["sum"], TABLE["reshape"]), vectors.table(cupy, TABLE, indexing.scatter_add),
-    linalg_gradients.table(cupy, TABLE), convolution.table(cupy, TABLE, 1 << 28),
+    linalg_gradients.table(cupy, TABLE), convolution.table(TABLE),
     interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))
 
 

@@ -106,11 +106,13 @@ class _Conv(_ConvNd):
         """(N, C_in, …) to (N, C_out, …), or the same without N."""
         return self._conv_forward(input, *self._tensors("weight", "bias"))
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None, function: Callable[..., Tensor] | None = None
+                      ) -> Tensor:
+        function = function or type(self)._function
         if self.padding_mode == "zeros":
-            return type(self)._function(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+            return function(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
         padded = F.pad(input, self._borders(), mode=self.padding_mode)
-        return type(self)._function(padded, weight, bias, self.stride, (0,) * self._dims, self.dilation, self.groups)
+        return function(padded, weight, bias, self.stride, (0,) * self._dims, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):

@@ -23,6 +23,7 @@ from ._convolution_arguments import (
     require_operands,
     transposed_sizes,
 )
+from .activation import relu_grad
 
 __all__ = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
@@ -31,13 +32,15 @@ class _Ops(NamedTuple):
     """A convolution and its gradients. All take the fields of `Geometry` as attributes."""
 
     convolve: Op
+    convolve_relu: Op
     grad_input: Op
     grad_weight: Op
     grad_parameters: Op
 
 
 def _ops(name: str) -> _Ops:
-    """The operations `name`, `name`_grad_input, `name`_grad_weight, and `name`_grad_parameters for weight and bias."""
+    """The operations `name`, `name`_relu, `name`_grad_input, `name`_grad_weight, and `name`_grad_parameters for weight and bias.
+    """
     def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Vjp:
         input_shape, weight_shape = x._array.shape, weight._array.shape
         needs_x, needs_weight, _ = needs
@@ -50,6 +53,14 @@ def _ops(name: str) -> _Ops:
                 return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
             return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
                     g.sum((0, *range(2, len(input_shape)))) if needs_bias else None)
+
+        return vjp
+
+    def convolve_relu_rule(needs: Any, *inputs: Any, **geometry: Any) -> Vjp:
+        linear = convolve_rule(needs, *inputs, **geometry)
+
+        def vjp(g: Tensor, y: Any, needs: Any = needs) -> Any:
+            return linear(relu_grad(g, y), None, needs)  # type: ignore[call-arg]
 
         return vjp
 
@@ -86,7 +97,8 @@ def _ops(name: str) -> _Ops:
 
         return vjp
 
-    ops = _Ops(Op(name, convolve_rule), Op(f"{name}_grad_input", grad_input_rule), Op(f"{name}_grad_weight", grad_weight_rule),
+    ops = _Ops(Op(name, convolve_rule), Op(f"{name}_relu", convolve_relu_rule, saved_outputs=True),
+               Op(f"{name}_grad_input", grad_input_rule), Op(f"{name}_grad_weight", grad_weight_rule),
                Op(f"{name}_grad_parameters", grad_parameters_rule))
     return ops
 
@@ -108,14 +120,15 @@ def _as_plane(geometry: Geometry) -> tuple[int, Geometry]:
     return 2, Geometry((1, *stride), (0, *padding), (1, *dilation), groups)
 
 
-def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
+def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry, relu: bool = False) -> Tensor:
     if len(geometry.stride) > 1:
         stride, padding, dilation, groups = geometry
-        result: Tensor = OPS[len(stride)].convolve(x, weight, bias, stride=stride, padding=padding, dilation=dilation,
-                                                    groups=groups)
+        ops = OPS[len(stride)]
+        result: Tensor = (ops.convolve_relu if relu else ops.convolve)(x, weight, bias, stride=stride, padding=padding,
+                                                                       dilation=dilation, groups=groups)
         return result
     dim, geometry = _as_plane(geometry)
-    return _convolve(x.unsqueeze(dim), weight.unsqueeze(dim), bias, geometry).squeeze(dim)
+    return _convolve(x.unsqueeze(dim), weight.unsqueeze(dim), bias, geometry, relu).squeeze(dim)
 
 
 def _transpose(x: Tensor, weight: Tensor, sizes: Sizes, geometry: Geometry) -> Tensor:
@@ -138,7 +151,7 @@ def _by_parts(product: Callable[[Tensor, Tensor], Tensor], x: Tensor, weight: Te
 
 # ---- any dimension -----------------------------------------------------------------------------------------------------
 def _convolution(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
-                 groups: int) -> Tensor:
+                 groups: int, relu: bool = False) -> Tensor:
     require_operands(f"conv{count}d", input, weight, bias, count)
     geometry, same = geometry_of(stride, padding, dilation, groups, count)
     shape, kernel = input._array.shape, weight._array.shape
@@ -155,7 +168,7 @@ def _convolution(count: int, input: Tensor, weight: Tensor, bias: Tensor | None,
         y = _by_parts(lambda part, other: _convolve(part, other, None, geometry), x, w)
         y = y if b is None else y + b.reshape(-1, *(1,) * count)
     else:
-        y = _convolve(x, w, b, geometry).to(input._array.dtype)
+        y = _convolve(x, w, b, geometry, relu).to(input._array.dtype)
     return y if batched else y.squeeze(0)
 
 
@@ -226,6 +239,12 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     While it runs it needs memory for copies of some slices of the input: a few megabytes, or a few times the weight.
     """
     return _convolution(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def convolution_relu(count: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+                     dilation: Any = 1, groups: int = 1) -> Tensor:
+    """ReLU of `conv1d`, `conv2d` or `conv3d` of real tensors, by `count`, as one operation that writes its result once."""
+    return _convolution(count, input, weight, bias, stride, padding, dilation, groups, relu=True)
 
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,

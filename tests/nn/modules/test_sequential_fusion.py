@@ -28,7 +28,7 @@ def fused(result):
     node = result.grad_fn
     before = node.next_functions[0][0]
     pair = (node.name(), before.name() if isinstance(before, Node) else None)
-    return pair[0] in ("batch_norm_relu", "max_pool2d", "relu") and pair not in (("max_pool2d", "relu"), ("relu", "batch_norm"))
+    return pair[0] in ("batch_norm_relu", "conv2d_relu", "conv3d_relu", "max_pool2d", "relu") and pair not in (("max_pool2d", "relu"), ("relu", "batch_norm"))
 
 
 def names_of(result):
@@ -131,6 +131,31 @@ def test_results_may_be_written_to(model, dtype, device):
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y = nn.Sequential(norm(2), nn.ReLU()).to(device)(x.float())
         y.mul_(3)
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1, "bias": False}, {"padding": "same", "padding_mode": "reflect"},
+                                     {"groups": 3, "dilation": 2, "padding": 2}], ids=str)
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("inplace", [False, True])
+def test_convolution_and_relu(inplace, dimensions, options, device):
+    convolution = getattr(nn, f"Conv{dimensions}d")(3, 6, 3, dtype=lucid.float64, **options)
+    x = lucid.randn(SHAPES[dimensions], dtype=lucid.float64)
+    x[0, 0, 0] = np.inf
+    compare(nn.Sequential(convolution, nn.ReLU(inplace)).to(device), x.nan_to_num(1, 1).to(device), expected=True)
+    with lucid.no_grad():
+        model = nn.Sequential(convolution, nn.ReLU(inplace)).to(device)
+        assert lucid.allclose(model(x.to(device)), one_by_one(model, x.to(device)), equal_nan=True)
+
+
+def test_convolution_and_relu_over_one_dimension(device):
+    model = nn.Sequential(nn.Conv1d(3, 6, 3), nn.ReLU()).to(device)
+    x = lucid.randn(SHAPES[1], device=device)
+    assert "conv2d_relu" in names_of(model(x))
+    assert lucid.equal(model(x), one_by_one(model, x))
+    y = model(x)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
 
 

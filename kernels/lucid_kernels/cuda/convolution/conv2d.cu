@@ -1,8 +1,11 @@
 // instantiate: conv2d_tile<float>, conv2d_tile<double>, conv2d_direct<float>, conv2d_direct<double>
+// instantiate: conv2d_direct<__half>, conv2d_direct<__nv_bfloat16>
 // instantiate: conv2d_grad_input_tile<float>, conv2d_grad_input_tile<double>
 // instantiate: conv2d_grad_input_direct<float>, conv2d_grad_input_direct<double>
+// instantiate: conv2d_grad_input_direct<__half>, conv2d_grad_input_direct<__nv_bfloat16>
 // instantiate: conv2d_grad_weight_tile<float>, conv2d_grad_weight_tile<double>
 // instantiate: conv2d_grad_weight_direct<float>, conv2d_grad_weight_direct<double>
+// instantiate: conv2d_grad_weight_direct<__half>, conv2d_grad_weight_direct<__nv_bfloat16>
 // instantiate: conv2d_sum_slices<float>, conv2d_sum_slices<double>
 //
 // 2-d convolution, NCHW, and its two gradients, as implicit matrix products: nothing like im2col is ever stored.
@@ -13,11 +16,12 @@
 //
 // each for one group. A block computes a 64x64 tile of the product, a thread 4x4 of it; the sum runs over slabs of 16
 // that are staged through shared memory, double buffered, so that the loads of the next slab overlap the arithmetic.
-// A tile is wasteful where a group has a few channels only (depthwise): the `direct` kernels take those.
+// A tile is wasteful where a group has a few channels only (depthwise): the `direct` kernels take those, halves too, whose
+// sums are float.
 // Every sum has a fixed order: the results do not depend on the schedule.
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
-#include "common.cuh"
+#include "conv_elements.cuh"
 
 // 16 integers instead of a struct argument: CuPy checks and passes plain scalars.
 #define GEOMETRY_ARGUMENTS                                                                                    \
@@ -172,14 +176,14 @@ conv2d_direct(const T* __restrict__ x, const T* __restrict__ weight, const T* __
     const int o = (int)(image % out_channels);
     const T* plane = x + (image / out_channels * in_channels + (i64)(o / group_out) * group_in) * in_h * in_w;
     const T* filter = weight + (i64)o * group_in * kernel_h * kernel_w;
-    T sum = T(0);
+    Accumulator<T> sum = 0;
     for (int c = 0; c < group_in; ++c, plane += (i64)in_h * in_w)
       for (int kh = 0; kh < kernel_h; ++kh)
         for (int kw = 0; kw < kernel_w; ++kw, ++filter) {
           const int h = h0 + kh * dilation_h, w = w0 + kw * dilation_w;
-          if (h >= 0 && h < in_h && w >= 0 && w < in_w) sum += *filter * plane[(i64)h * in_w + w];
+          if (h >= 0 && h < in_h && w >= 0 && w < in_w) sum += widened(*filter) * widened(plane[(i64)h * in_w + w]);
         }
-    y[e] = sum + (has_bias ? bias[o] : T(0));
+    y[e] = narrowed<T>(has_bias ? sum + widened(bias[o]) : sum);
   }
 }
 
@@ -283,7 +287,7 @@ conv2d_grad_input_direct(const T* __restrict__ g, const T* __restrict__ weight, 
     const int w = (int)(e % in_w) + pad_w, h = (int)(e / in_w % in_h) + pad_h;
     const i64 image = e / in_w / in_h;
     const int c = (int)(image % in_channels), o0 = c / group_in * group_out;
-    T sum = T(0);
+    Accumulator<T> sum = 0;
     for (int o = o0; o < o0 + group_out; ++o) {
       const T* plane = g + (image / in_channels * out_channels + o) * out_h * out_w;
       const T* filter = weight + ((i64)o * group_in + c % group_in) * kernel_h * kernel_w;
@@ -293,11 +297,11 @@ conv2d_grad_input_direct(const T* __restrict__ g, const T* __restrict__ weight, 
         for (int kw = 0; kw < kernel_w; ++kw) {
           const int left = w - kw * dilation_w, ow = left / stride_w;
           if (left < 0 || left % stride_w || ow >= out_w) continue;
-          sum += filter[kh * kernel_w + kw] * plane[(i64)oh * out_w + ow];
+          sum += widened(filter[kh * kernel_w + kw]) * widened(plane[(i64)oh * out_w + ow]);
         }
       }
     }
-    dx[e] = sum;
+    dx[e] = narrowed<T>(sum);
   }
 }
 
@@ -388,19 +392,19 @@ conv2d_sum_slices(const T* __restrict__ parts, T* __restrict__ dw, int slices, i
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 conv2d_grad_weight_direct(const T* __restrict__ g, const T* __restrict__ x, T* __restrict__ dw, GEOMETRY_ARGUMENTS) {
-  __shared__ T scratch[32];
+  __shared__ Accumulator<T> scratch[32];
   const int group_in = in_channels / groups, group_out = out_channels / groups;
   const int kw = blockIdx.x % kernel_w, kh = blockIdx.x / kernel_w % kernel_h;
   const int o = blockIdx.x / kernel_w / kernel_h / group_in;
   const int c = o / group_out * group_in + blockIdx.x / kernel_w / kernel_h % group_in;
   const int h0 = kh * dilation_h - pad_h, w0 = kw * dilation_w - pad_w;
-  T sum = T(0);
+  Accumulator<T> sum = 0;
   for (Odometer at(threadIdx.x, out_h, out_w, 256); at.major < batch; at.advance()) {
     const int h = at.mid * stride_h + h0, w = at.minor * stride_w + w0;
     if (h >= 0 && h < in_h && w >= 0 && w < in_w)
-      sum += g[(((i64)at.major * out_channels + o) * out_h + at.mid) * out_w + at.minor] *
-             x[(((i64)at.major * in_channels + c) * in_h + h) * in_w + w];
+      sum += widened(g[(((i64)at.major * out_channels + o) * out_h + at.mid) * out_w + at.minor]) *
+             widened(x[(((i64)at.major * in_channels + c) * in_h + h) * in_w + w]);
   }
-  sum = block_reduce(sum, Sum(), T(0), scratch);
-  if (threadIdx.x == 0) dw[blockIdx.x] = sum;
+  sum = block_reduce(sum, Sum(), Accumulator<T>(0), scratch);
+  if (threadIdx.x == 0) dw[blockIdx.x] = narrowed<T>(sum);
 }

@@ -1,12 +1,19 @@
-"""2-d convolution and its gradients: see `conv2d.cu`."""
+"""2-d convolution and its gradients: on tensor cores (`tensor_cores`) where these serve, else exact, by `conv2d.cu`.
+
+Exact are float64, float32 where TF32 is not allowed, and groups of a few channels (depthwise), of which a tile of tensor cores
+would be almost empty. The kernels for a few channels take halves as they are; the tiles, which halves come to without tensor
+cores only, are for float and double.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.convolution import tensor_cores
 from lucid_kernels.cuda.runtime import launch
 
 _TILE = 64  # as in conv2d.cu: rows and columns of the product that one block computes
@@ -36,7 +43,6 @@ def _geometry(
     return tuple(np.int32(value) for value in values)
 
 
-@launch.upcast_half
 def conv2d(
     x: Any,
     weight: Any,
@@ -49,6 +55,25 @@ def conv2d(
     out: Any = None,
 ) -> Any:
     """Cross-correlation of `x` (N, C, H, W) with `weight` (O, C/groups, KH, KW), plus `bias` (O,) or None."""
+    attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
+    y = tensor_cores.convolve(x, weight, bias, **attributes)
+    if y is not None:
+        return y
+    direct = weight.shape[0] // groups < _FEW_CHANNELS
+    return (_conv2d if direct else launch.upcast_half(_conv2d))(x, weight, bias, **attributes)
+
+
+def _conv2d(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> Any:
     geometry = _geometry(x.shape, weight.shape, stride, padding, dilation, groups)
     batch, out_channels, out_h, out_w = x.shape[0], weight.shape[0], int(geometry[7]), int(geometry[8])
     y = launch.result(out, (batch, out_channels, out_h, out_w), x.dtype)
@@ -66,7 +91,6 @@ def conv2d(
     return launch.deliver(y, out)
 
 
-@launch.upcast_half
 def conv2d_grad_input(
     g: Any,
     weight: Any,
@@ -79,6 +103,27 @@ def conv2d_grad_input(
     out: Any = None,
 ) -> Any:
     """Gradient of `conv2d` with respect to `x`, of shape `input_shape`."""
+    attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
+    dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    if dx is not None:
+        return dx
+    direct = weight.shape[1] < _FEW_CHANNELS
+    return (_conv2d_grad_input if direct else launch.upcast_half(_conv2d_grad_input))(
+        g, weight, input_shape=input_shape, **attributes
+    )
+
+
+def _conv2d_grad_input(
+    g: Any,
+    weight: Any,
+    *,
+    input_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> Any:
     geometry = _geometry(input_shape, weight.shape, stride, padding, dilation, groups)
     dx = launch.result(out, input_shape, g.dtype)
     if dx.size:
@@ -99,7 +144,6 @@ def conv2d_grad_input(
     return launch.deliver(dx, out)
 
 
-@launch.upcast_half
 def conv2d_grad_weight(
     g: Any,
     x: Any,
@@ -112,6 +156,27 @@ def conv2d_grad_weight(
     out: Any = None,
 ) -> Any:
     """Gradient of `conv2d` with respect to `weight`, of shape `weight_shape`."""
+    attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
+    dw = tensor_cores.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
+    if dw is not None:
+        return dw
+    direct = weight_shape[0] // groups < _FEW_CHANNELS and math.prod(weight_shape[1:]) <= _FEW_TAPS
+    return (_conv2d_grad_weight if direct else launch.upcast_half(_conv2d_grad_weight))(
+        g, x, weight_shape=weight_shape, **attributes
+    )
+
+
+def _conv2d_grad_weight(
+    g: Any,
+    x: Any,
+    *,
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> Any:
     geometry = _geometry(x.shape, weight_shape, stride, padding, dilation, groups)
     dw = launch.result(out, weight_shape, g.dtype)
     if dw.size:
@@ -126,7 +191,6 @@ def conv2d_grad_weight(
     return launch.deliver(dw, out)
 
 
-@launch.upcast_half
 def conv2d_grad_parameters(
     g: Any,
     x: Any,
@@ -143,7 +207,7 @@ def conv2d_grad_parameters(
     dweight = conv2d_grad_weight(
         g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups, out=dweight
     )
-    return dweight, launch.deliver(g.sum((0, 2, 3)), dbias)
+    return dweight, tensor_cores.grad_bias(g, dbias)
 
 
 def _grad_weight_tiles(

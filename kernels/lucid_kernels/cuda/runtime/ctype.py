@@ -8,7 +8,7 @@ import numpy as np
 _CTYPES = {
     "float32": "float", "float64": "double", "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int",
     "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int",
-    "uint64": "unsigned long long",
+    "uint64": "unsigned long long", "float16": "__half", "bfloat16": "__nv_bfloat16",
 }  # fmt: skip
 
 

@@ -37,18 +37,20 @@ def source(name: str) -> str:
     return _source.load(name)
 
 
-def kernel(file: str, name: str) -> Any:
+def kernel(file: str, name: str, alone: bool = False) -> Any:
     """The kernel `name` (`"softmax_rows<float>"`, as in the source's `// instantiate:` line) of `<file>.cu`.
 
-    The whole file is compiled at the first use of one of its kernels; CuPy keeps the result on disk.
+    The whole file is compiled at the first use of one of its kernels; with `alone`, for kernels that take seconds each, the
+    wanted one. CuPy keeps the result on disk.
     """
     found = _kernels.get((file, name))
     if found is None:
-        module = _modules.get(file)
+        part = f"{file} {name}" if alone else file
+        module = _modules.get(part)
         if module is None:
-            text = source(file)
+            text = _source.with_instantiations(source(file), [name]) if alone else source(file)
             names = _source.instantiations(text)
-            module = _modules[file] = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
+            module = _modules[part] = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
         with told_if_slow(f"{file}.cu"):
             found = _kernels[file, name] = module.get_function(name)
     return found

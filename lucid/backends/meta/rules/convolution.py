@@ -42,7 +42,7 @@ def grad_input(g: MetaArray, *others: MetaArray, input_shape: tuple[int, ...], o
 
 
 for _name in ("conv2d", "conv3d"):
-    RULES[_name] = _convolution
+    RULES[_name] = RULES[f"{_name}_relu"] = _convolution
     RULES[f"{_name}_grad_weight"] = _grad_weight
     RULES[f"{_name}_grad_parameters"] = _grad_parameters
 

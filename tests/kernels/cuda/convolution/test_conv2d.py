@@ -126,10 +126,11 @@ def test_strides_and_out(cp, schedule, conv, case):
         close(both[1], g.sum((0, 2, 3)), 1e-12)
 
 
+@pytest.mark.parametrize("case", ["tile", "depthwise", "multiplier", "depthwise, long sum"])
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=["float16", "bfloat16"])
-def test_halves_are_rounded_once(cp, conv, dtype):
-    keywords = attributes("tile")
-    x, weight, bias = (a.astype(dtype) for a in data("tile"))
+def test_halves_are_rounded_once(cp, conv, dtype, case):
+    keywords = attributes(case)
+    x, weight, bias = (a.astype(dtype) for a in data(case))
     y, g, _, _ = reference(*(a.astype(np.float64) for a in (x, weight, bias)), 1, **keywords)
     g = g.astype(dtype)
     results = (

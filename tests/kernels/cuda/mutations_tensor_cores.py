@@ -1,0 +1,112 @@
+"""Planted bugs for convolutions on tensor cores: see lucid_kernels/simulator/mutation.py."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from lucid_kernels.simulator.mutation import Mutation
+
+from lucid.backends import cudnn
+from tests.kernels.cuda.convolution import test_tensor_cores
+
+
+def check(*cases: tuple[str, str, bool, int]) -> None:
+    """Each case with a kind of numbers, a layout and a number of slices, in the smallest tile."""
+    import cupy as cp
+    from lucid_kernels.cuda.convolution import configurations, tensor_cores
+
+    with cudnn.flags(allow_tf32=True):
+        for case, kind, last, slices in cases:
+            test_tensor_cores.check(cp, tensor_cores, case, kind, last, configurations.TILES[-1], slices)
+
+
+def check_first() -> None:
+    check(("groups", "tf32", False, 2), ("whole slabs", "tf32", False, 1), ("volume", "tf32", False, 1))
+
+
+def check_last() -> None:
+    check(("groups", "tf32", True, 2), ("volume", "tf32", True, 1), ("whole slabs", "bfloat16", True, 2))
+
+
+def check_both() -> None:
+    check_first()
+    check_last()
+
+
+def check_few_blocks() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.convolution import tensor_cores
+    from lucid_kernels.cuda.runtime import launch
+
+    with mock.patch.object(launch, "_BLOCKS_PER_SM", 1):
+        test_tensor_cores.check_packing(cp, tensor_cores)
+
+
+def check_halves() -> None:
+    check(("odd groups", "float16", True, 1), ("3x3", "bfloat16", False, 1), ("1x1", "float16", True, 2))
+
+
+def check_numbers() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.convolution import tensor_cores
+
+    with cudnn.flags(allow_tf32=True):
+        test_tensor_cores.test_numbers_that_are_not_finite(cp, tensor_cores)
+
+
+PRODUCT, WEIGHT, PACK = "conv_product.cu", "conv_grad_weight.cu", "conv_pack.cu"
+_EARLY = r"    if \(slab \+ STAGES - 1 < (block\.)?slabs\) copy_slab\(\);\n    copies_commit\(\);\n"
+_BARRIER = r"__syncthreads\(\);  // the slab is there"
+MUTATIONS = [
+    # conv_product
+    Mutation(PRODUCT, "no barrier", _BARRIER, "// the slab is there", check_first),
+    Mutation(PRODUCT, "waits for one slab too few", r"copies_wait<STAGES - 2>", "copies_wait<STAGES - 1>", check_last),
+    Mutation(PRODUCT, "slabs after the first are not copied", _EARLY, "    copies_commit();\n", check_last),
+    Mutation(PRODUCT, "the swizzle of the source's reads", r"\(\(matrix >> 1\) \^ in_matrix\) \* 16", "(matrix >> 1) * 16", check_last),
+    Mutation(PRODUCT, "the swizzle of the weight's reads", r"\(\(matrix & 1\) \^ in_matrix\) \* 16", "(matrix & 1) * 16", check_first),
+    Mutation(PRODUCT, "halves of the weight's chunks", r"b\[j\]\[0\] = r\[0\];", "b[j][0] = r[1];", check_last),
+    Mutation(PRODUCT, "rows of the source", r"a\[i\]\[1\] = load_word\(at \+ 32\)", "a[i][1] = load_word(at + 64)", check_first),
+    Mutation(PRODUCT, "no rounding", r"a\[i\]\[e\] = Kind::rounded\(a\[i\]\[e\]\)", "", check_first),
+    Mutation(PRODUCT, "above the image", r"\(unsigned\)at_h < \(unsigned\)size_h", "at_h < size_h", check_first),
+    Mutation(PRODUCT, "in front of the volume", r"\(unsigned\)\(d\[i\] \+ shift_d\) < \(unsigned\)size_d && ", "", check_last),
+    Mutation(PRODUCT, "channels that fill up", r"else if \(c >= channels\) present = 0;", "", check_first),
+    Mutation(PRODUCT, "the tap stays", r"      c -= padded;\n      tap.next\(ah.taps, aw.taps\);", "      c -= padded;", check_first),
+    Mutation(PRODUCT, "a tap is found too late", r"if constexpr \(LAST\) source.find\(tap.d", "if constexpr (false) source.find(tap.d", check_last),
+    Mutation(PRODUCT, "terms behind the last", r"i \* LINES \* row_size, there \? 16 : 0", "i * LINES * row_size, 16", check_last),
+    Mutation(PRODUCT, "pixels behind the last", r"if \(p >= rows\) continue;", "", check_first),
+    Mutation(PRODUCT, "columns behind the last", r"if \(column >= columns\) continue;", "", check_first),
+    Mutation(PRODUCT, "the bias of the first group", r"bias\[group \* columns \+ column\]", "bias[column]", check_halves),
+    Mutation(PRODUCT, "no ReLU", r"relu \? positive\(value\) : value", "value", check_halves),
+    Mutation(PRODUCT, "ReLU of NaN", r"x <= 0.f \? 0.f : x", "x > 0.f ? x : 0.f", check_numbers, inside="conv_elements.cuh"),
+    Mutation(PRODUCT, "a slice begins too early", r"int first_slab = slice \* slabs_per_slice", "int first_slab = 0 * slabs_per_slice", check_first),
+    Mutation(PRODUCT, "every slice in one place", r"parts\[\(i64\)slice \* batch", "parts[(i64)0 * batch", check_first),
+    Mutation(PRODUCT, "the first tap of a phase", r"first_tap < kernel && \(phase \+ pad", "first_tap < kernel && (phase", check_first, inside="conv_geometry.cuh"),
+    Mutation(PRODUCT, "the step between taps", r"-\(tap_step \* dilation / stride\)", "-tap_step", check_first, inside="conv_geometry.cuh"),
+    Mutation(PRODUCT, "no carry to the depth", r"    h = 0;\n    \+\+d;", "    h = 0;", check_last, inside="conv_geometry.cuh"),
+    Mutation(PRODUCT, "a NaN by adding", r"  if \(\(bits & 0x7fffffffu\) > 0x7f800000u\) return bits \| 0x00400000u;\n", "", check_numbers, inside="conv_mma.cuh"),
+    Mutation(PRODUCT, "rounded down", r"\(bits \+ 0xfffu \+ \(bits >> 13 & 1u\)\)", "(bits)", check_first, inside="conv_mma.cuh"),
+    # conv_grad_weight
+    Mutation(WEIGHT, "no barrier", _BARRIER, "// the slab is there", check_both),
+    Mutation(WEIGHT, "waits for one slab too few", r"copies_wait<STAGES - 2>", "copies_wait<STAGES - 1>", check_both),
+    Mutation(WEIGHT, "the swizzle of one operand", r"\(\(matrix & 1\) \^ in_matrix\) \* 16", "(matrix & 1) * 16", check_first),
+    Mutation(WEIGHT, "no rounding", r"round_tf32\(r\[e\]\)", "r[e]", check_both),
+    Mutation(WEIGHT, "words of the wrong pixels", r"\(e >> 1\) \* 4 \* pitch", "(e >> 1) * 2 * pitch", check_last),
+    Mutation(WEIGHT, "matrices of halves swapped", r"\(\(matrix >> 1\) \* 8 \+ \(lane & 7\)\) \* pitch \+ \(matrix & 1\) \* 16", "((matrix & 1) * 8 + (lane & 7)) * pitch + (matrix >> 1) * 16", check_halves),
+    Mutation(WEIGHT, "rows of other groups", r"there && o < rows", "there", check_first),
+    Mutation(WEIGHT, "pixels behind the last", r"row_there && q < pixels", "row_there", check_last),
+    Mutation(WEIGHT, "no carry to the next volume", r"if \(d >= out_d\) \{ d -= out_d; \+\+n; \}", "", check_last),
+    Mutation(WEIGHT, "above the image", r"\(unsigned\)h < \(unsigned\)in_h", "h < in_h", check_both),
+    Mutation(WEIGHT, "slices overlap", r"found.slice \* slabs_per_slice \* 32", "found.slice * slabs_per_slice", check_first),
+    Mutation(WEIGHT, "rows that fill up are stored", r"if \(row >= rows\) continue;", "", check_halves),
+    # conv_pack
+    Mutation(PACK, "no zeros behind the terms", r"row < rows && term < terms", "row < rows", check_halves),
+    Mutation(PACK, "the weight is not turned", r"gradient \? term : row\), c = gradient \? row : term", "row), c = term", check_last),
+    Mutation(PACK, "the weight is not rounded", r"\? tf32\(weight\[at\]\)", "? weight[at]", check_first),
+    Mutation(PACK, "channels of the wrong group", r"group = in_all / padded, c = in_all % padded", "group = 0, c = in_all", check_halves),
+    Mutation(PACK, "no zeros behind the channels", r"c < channels \? x\[at\]", "true ? x[at]", check_halves),
+    Mutation(PACK, "no barrier", r"__syncthreads\(\);", "", check_few_blocks),
+    Mutation(PACK, "the last slice", r"s < slices", "s + 1 < slices", check_first),
+    Mutation(PACK, "the bias of another channel", r"bias\[e / inner % channels\]", "bias[e % channels]", check_first),
+    Mutation(PACK, "no ReLU", r"relu \? positive\(sum\) : sum", "sum", check_first),
+    Mutation(PACK, "taps and channels", r"\* taps \+ tap\) \* padded \+ c;\n    float", "* taps + tap) * padded;\n    float", check_first),
+]
