@@ -230,7 +230,7 @@ MUTATIONS = [
     Mutation(CONV, "last slice lost", r"s < slices", "s + 1 < slices", check_slices),
     # the direct kernels
     Mutation(
-        CONV, "direct: no bias", r"y\[e\] = sum \+ \(has_bias \? bias\[o\] : T\(0\)\)", "y[e] = sum", check_direct
+        CONV, "direct: no bias", r"has_bias \? sum \+ widened\(bias\[o\]\) : sum", "sum", check_direct
     ),
     Mutation(
         CONV,

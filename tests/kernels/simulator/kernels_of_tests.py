@@ -158,9 +158,9 @@ extern "C" __global__ void awaited_copy(const int4* x, int* out) {
 
 TENSOR_CORE = r"""
 // C (16 x 8) = A (16 x 16) @ B (16 x 8), one warp: ldmatrix, mma.sync.
-extern "C" __global__ void tile(const __nv_bfloat16* a, const __nv_bfloat16* b, float* c) {
-  __shared__ __align__(16) __nv_bfloat16 shared_a[16 * 16];
-  __shared__ __align__(16) __nv_bfloat16 shared_b[16 * 8];
+template <typename T> __device__ void multiply_tile(const T* a, const T* b, float* c) {
+  __shared__ __align__(16) T shared_a[16 * 16];
+  __shared__ __align__(16) T shared_b[16 * 8];
   for (int i = threadIdx.x; i < 256; i += 32) shared_a[i] = a[i];
   for (int i = threadIdx.x; i < 128; i += 32) shared_b[i] = b[i];
   __syncwarp();
@@ -169,9 +169,11 @@ extern "C" __global__ void tile(const __nv_bfloat16* a, const __nv_bfloat16* b, 
   simulator::ldmatrix_x4<false>(ra, &shared_a[(lane % 16) * 16 + lane / 16 * 8], __LINE__);
   simulator::ldmatrix_x4<true>(rb, &shared_b[(lane % 16) * 8], __LINE__);
   float acc[4] = {0, 0, 0, 0};
-  simulator::mma_m16n8k16<__nv_bfloat16>(acc, ra, rb, acc, __LINE__);
+  simulator::mma_m16n8k16<T>(acc, ra, rb, acc, __LINE__);
   for (int i = 0; i < 4; ++i) c[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = acc[i];
 }
+extern "C" __global__ void tile(const __nv_bfloat16* a, const __nv_bfloat16* b, float* c) { multiply_tile(a, b, c); }
+extern "C" __global__ void tile_float16(const __half* a, const __half* b, float* c) { multiply_tile(a, b, c); }
 // C (16 x 8) = A (16 x 8) @ B (8 x 8), one warp, in tf32.
 extern "C" __global__ void tile_tf32(const float* a, const float* b, float* c) {
   int group = threadIdx.x / 4, place = threadIdx.x % 4;

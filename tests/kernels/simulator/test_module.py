@@ -94,12 +94,13 @@ class TestSemantics:
             run(name, 1, 32, x)
             np.testing.assert_array_equal(x, np.arange(32) * factor)
 
-    def test_tensor_core(self) -> None:
+    @pytest.mark.parametrize(("name", "dtype"), [("tile", ml_dtypes.bfloat16), ("tile_float16", np.float16)])
+    def test_tensor_core(self, name: str, dtype: type) -> None:
         rng = np.random.default_rng(0)
-        a = rng.standard_normal((16, 16)).astype(ml_dtypes.bfloat16)
-        b = rng.standard_normal((16, 8)).astype(ml_dtypes.bfloat16)
+        a = rng.standard_normal((16, 16)).astype(dtype)
+        b = rng.standard_normal((16, 8)).astype(dtype)
         c = np.empty((16, 8), np.float32)
-        run("tile", 1, 32, a, b, c, source="TENSOR_CORE")
+        run(name, 1, 32, a, b, c, source="TENSOR_CORE")
         np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), atol=1e-4)
 
     def test_tensor_core_of_tf32(self) -> None:

@@ -76,13 +76,14 @@ def table(capability: str) -> dict[str, list[int]]:
 
 
 @functools.lru_cache(4096)
-def choose(capability: str, kernel: str, rows: int, columns: int, slabs: int, products: int, speed: int) -> tuple[Tile, int]:
-    """The tile and the slices for `products` products of rows x columns results with sums of `slabs` slabs."""
+def choose(capability: str, kernel: str, rows: int, columns: int, slabs: int, products: int, speed: int,
+           tiles: tuple[Tile, ...] = TILES) -> tuple[Tile, int]:
+    """The tile, one of `tiles`, and the slices for `products` products of rows x columns results with sums of `slabs` slabs."""
     measured = table(capability).get(key(kernel, rows, columns, slabs, products))
-    if measured is not None:
+    if measured is not None and TILES[measured[0]] in tiles:
         return TILES[measured[0]], measured[1]
     choices = []
-    for tile in TILES:
+    for tile in tiles:
         slices = 1
         while slices == 1 or slabs // slices >= _LEAST_SLABS:
             choices.append((model(tile, slices, rows, columns, slabs, products, speed), tile, slices))

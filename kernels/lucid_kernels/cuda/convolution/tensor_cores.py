@@ -9,7 +9,9 @@ order first (`conv_pack.cu`). The result of images with the channels last has th
 """
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cupy
@@ -84,7 +86,7 @@ def serve(dtype: Any, geometry: Geometry) -> bool:
     chunk = 16 // dtype.itemsize
     padded_in, padded_out = (geometry.groups * _whole(each, chunk) for each in (group_in, group_out))
     sizes = (geometry.batch * padded_in * math.prod(geometry.in_size), geometry.batch * padded_out * math.prod(geometry.out_size),
-             (padded_out + geometry.groups * 128) * padded_in * geometry.taps)  # fmt: skip
+             (padded_out + 128 * geometry.groups) * (padded_in // geometry.groups + 128) * geometry.taps)  # fmt: skip
     return max(sizes) < _LARGEST
 
 
@@ -195,10 +197,10 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     # With a stride a phase has its share of the taps; the largest has at most all.
     slabs = -(-geometry.taps * padded // (8 * chunk))
     planar = kind == "f" and not last
-    name = f"{_KINDS[kind]}, {str(not planar).lower()}"
+    name, shared = f"{_KINDS[kind]}, {str(not planar).lower()}", _product_planar if planar else _rows_of_128
     if tile is None:
-        tile, slices = configurations.choose(capability(), f"conv_product<{name}>{' gradient' * gradient}", rows, target,
-                                             max(1, slabs // phases), groups * phases, 4 // x.dtype.itemsize)
+        tile, slices = _choose(f"conv_product<{name}>{' gradient' * gradient}", rows, target, max(1, slabs // phases),
+                               groups * phases, 4 // x.dtype.itemsize, shared)
     slabs_per_slice = max(1, -(-slabs // slices))
     packed_rows = _whole(target, tile.columns)
     packed = cupy.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
@@ -209,10 +211,8 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
             (_turned(weight) if weight_last else launch.contiguous(weight), packed, *map(np.int32, numbers)))
     if planar:
         x = launch.contiguous(x)
-        shared = tile.stages * (32 * 4 * (tile.rows + 8) + 128 * tile.columns)
     else:
         x, _ = _channels_last(x, groups)
-        shared = tile.stages * 128 * (tile.rows + tile.columns)
     parts = cupy.empty((slices, *y.shape) if slices > 1 else 1, np.float32)
     row_tiles = -(-rows // tile.rows)
     blocks = phases * groups * slices * row_tiles * -(-target // tile.columns)
@@ -221,11 +221,42 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
         inner, y = 1, _turned(y)
     arguments = (x, packed, *launch.optional(bias, x), np.int32(relu), y, parts,
                  *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
-    _launch("conv_product", f"conv_product<{name}, {tile}>", blocks, tile.threads, arguments, shared)
+    _launch("conv_product", f"conv_product<{name}, {tile}>", blocks, tile.threads, arguments, shared(tile))
     if slices > 1:
         _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
                 (parts, *launch.optional(bias, x), np.int32(relu), y, *map(np.int32, (slices, target * groups, inner)),
                  np.int64(y.size)))
+
+
+@functools.cache
+def _fitting(device: int, shared: Callable[[Tile], int]) -> tuple[Tile, ...]:
+    """The tiles for which a block of a device has enough shared memory: 99 KiB on smaller chips, else more."""
+    limit = int(cupy.cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"])
+    return tuple(tile for tile in configurations.TILES if shared(tile) <= limit)
+
+
+def _choose(name: str, rows: int, columns: int, slabs: int, products: int, speed: int, shared: Callable[[Tile], int]
+            ) -> tuple[Tile, int]:
+    tiles = _fitting(cupy.cuda.runtime.getDevice(), shared)
+    return configurations.choose(capability(), name, rows, columns, slabs, products, speed, tiles)
+
+
+# Bytes of shared memory of a block: of conv_product with a source as it lies; of conv_product with the channels last and of
+# conv_grad_weight_planar; of conv_grad_weight_last by the size of an element.
+def _product_planar(tile: Tile) -> int:
+    return tile.stages * (32 * 4 * (tile.rows + 8) + 128 * tile.columns)
+
+
+def _rows_of_128(tile: Tile) -> int:
+    return tile.stages * 128 * (tile.rows + tile.columns)
+
+
+def _weight_last_4(tile: Tile) -> int:
+    return tile.stages * 32 * 4 * (tile.rows + tile.columns + 16)
+
+
+def _weight_last_2(tile: Tile) -> int:
+    return _weight_last_4(tile) // 2
 
 
 def _flat(size: int) -> tuple[int, int]:
@@ -249,14 +280,13 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile | None =
         numbers = (group_out,)
     columns, slabs = geometry.taps * channels, -(-geometry.batch * math.prod(geometry.out_size) // 32)
     name = "conv_grad_weight_planar<" if planar else f"conv_grad_weight_last<{_KINDS[kind]}, "
+    shared = _rows_of_128 if planar else _weight_last_4 if kind == "f" else _weight_last_2
     if tile is None:
-        tile, slices = configurations.choose(capability(), name, group_out, columns, slabs, groups, 1)
+        tile, slices = _choose(name, group_out, columns, slabs, groups, 1, shared)
     slabs_per_slice = max(1, -(-slabs // slices))
     parts = cupy.empty((slices, geometry.out_channels, columns), np.float32)
-    size = x.dtype.itemsize
-    shared = tile.stages * (128 * (tile.rows + tile.columns) if planar else 32 * size * (tile.rows + tile.columns + 16))
     blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
     _launch("conv_grad_weight", f"{name}{tile}>", blocks, tile.threads,
-            (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared)
+            (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared(tile))
     _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(dw.size),
             (parts, dw, *map(np.int32, (slices, group_in, channels, geometry.taps)), np.int64(dw.size)))

@@ -239,6 +239,19 @@ def test_what_serves(cp, tensor_cores):
         assert not serve(np.float32) and serve(np.float16)
 
 
+def test_tiles_that_fit(cp, tensor_cores, monkeypatch):
+    """Chips with 99 KiB of shared memory a block have no room for the largest tile of floats with the channels last."""
+    attributes = dict(cp.cuda.Device(0).attributes)
+    monkeypatch.setattr(cp.cuda.Device, "attributes", attributes | {"MaxSharedMemoryPerBlockOptin": 99 << 10}, raising=False)
+    tensor_cores._fitting.cache_clear()
+    try:
+        assert tensor_cores._fitting(0, tensor_cores._weight_last_4) == TILES[1:]
+        for shared in (tensor_cores._product_planar, tensor_cores._rows_of_128, tensor_cores._weight_last_2):
+            assert tensor_cores._fitting(0, shared) == TILES
+    finally:
+        tensor_cores._fitting.cache_clear()
+
+
 def test_a_sum_of_slices_has_one_order(cp, tensor_cores):
     (x, weight, bias, g), keywords = data("whole slabs", "tf32")
     geometry = tensor_cores.geometry_of(x.shape, weight.shape, **keywords)
