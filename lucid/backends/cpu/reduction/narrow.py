@@ -32,7 +32,7 @@ def transposed(x: Array, axis: Any) -> tuple[Array, int] | None:
     """
     shape = x.shape
     dims = len(shape)
-    if dims == 2 and (shape[0] < _ROWS or shape[1] * x.itemsize > _ROW_BYTES):  # of most small matrices nothing more is asked
+    if dims == 2 and (shape[0] < _ROWS or shape[1] * x.itemsize > _ROW_BYTES):  # most small matrices need no more checks
         return None
     axes = (axis,) if axis.__class__ is int else axis
     count = len(axes)

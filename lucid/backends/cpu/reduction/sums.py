@@ -24,12 +24,12 @@ Array = Any
 Kernel = Callable[..., Any]
 
 _ALL = 1 << 8  # elements; the sum of as many by a kernel takes 0.4 us, by NumPy 1
-_FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
-_LONGEST_SEQUENCE = 32  # float32 numbers that are added up one after the other
+_FEWEST = 16  # elements that the first of two sums adds up: with fewer, the second has too much left
+_LONGEST_SEQUENCE = 32  # float32 elements that are added up one after the other
 _FEWEST_HALVED = 1 << 13  # elements; of fewer a sum in float64 takes less time than several of float32
-_FEWEST_HALVES = 64  # numbers of half precision along a row that are widened where they are folded, not all before
+_FEWEST_HALVES = 64  # elements of half precision along a row that are widened where they are folded, not all before
 # Contiguous elements from which on our kernels reduce some of the axes: sums and norms of rows, logarithms of sums, variances. Of
-# 6,000 rows of ten numbers they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
+# 6,000 rows of ten elements they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
 _SUMS, _LOGARITHMS, _SQUARES = 1 << 13, 1 << 12, 1 << 11
 _SHORT = 32  # elements of rows for whose sums NumPy takes three times as long as ours
 _INTEGERS = 1 << 13  # elements; of fewer NumPy takes no longer, of as many in rows of 8 or of 64 it takes 5 times as long
@@ -154,7 +154,7 @@ def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
 
 
 def _in_sequence(x: Array, axis: Any) -> bool:
-    """Whether NumPy adds many numbers one after the other: it adds pairs of sums along the innermost axis only.
+    """Whether NumPy adds many elements one after the other: it adds pairs of sums along the innermost axis only.
 
     PyTorch's errors are as small along all: of 30,000 rows of two NumPy's are 55 times as large.
     """
@@ -190,7 +190,7 @@ def _total(x: Array, axis: Any) -> Array | None:
     """The sums over `axis` in float64, of any shape, in row-major order of the axes that stay; None where NumPy has to do it.
 
     Of axes with others in between, such as those of a convolution's bias, the last adjacent ones are summed first; that leaves
-    few numbers.
+    few elements.
     """
     view = kernels().view_of(x, axis)
     if view is not None:
@@ -212,11 +212,11 @@ def _sum_of_integers(x: Array, axis: Any) -> Array | None:
     view = kernels().view_of(x, axis, others=True)
     if view is None or x.dtype == np.uint64:
         return None
-    numbers = x.view(np.uint8) if x.dtype.kind == "b" else x
+    integers = x.view(np.uint8) if x.dtype.kind == "b" else x
     if view[2] == 1:
-        return kernels().integer_total(numbers, view)
-    # Sums of columns are those of float64, which has each of so many numbers of 32 bits exactly.
-    return kernels().total(numbers, view) if x.itemsize <= 4 and view[1] < 1 << 21 else None
+        return kernels().integer_total(integers, view)
+    # Sums of columns are those of float64, which has each of so many integers of 32 bits exactly.
+    return kernels().total(integers, view) if x.itemsize <= 4 and view[1] < 1 << 21 else None
 
 
 def _are_all(x: Array, axis: Any) -> bool:
@@ -234,9 +234,9 @@ def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
     """The rows of a large array folded by `reduction.fold`, rounded; None where NumPy has to do it."""
     if x.size < _SUMS:
         return None
-    halves = x.dtype in HALVES and kernels().half_precision.converts(x.dtype)
-    view = kernels().view_of(x, axis, halves)
-    if view is None or view[2] != 1 or view[1] < (_FEWEST_HALVES if halves else kernels().LEAST_FOLDED):
+    is_half = x.dtype in HALVES and kernels().half_precision.converts(x.dtype)
+    view = kernels().view_of(x, axis, is_half)
+    if view is None or view[2] != 1 or view[1] < (_FEWEST_HALVES if is_half else kernels().LEAST_FOLDED):
         return None
     total = kernels().fold(x, view, "total" if of == "mean" else of)
     total = np.sqrt(total) if of == "squares" else total / view[1] if of == "mean" else total
