@@ -107,5 +107,5 @@ def plan_of(left_shape: tuple[int, int], n: int, left: tuple[int, int], right: t
     candidates = [(operands, False)]
     if right[1] != itemsize and n >= BLOCK_ROWS:
         candidates.append((operands.turned(), True))
-    chosen, turned = min(candidates, key=lambda candidate: _best(*candidate, 1)[0])
+    chosen, turned = min(candidates, key=lambda candidate: _best(candidate[0], candidate[1], 1)[0])
     return _best(chosen, turned, threads)[1]
