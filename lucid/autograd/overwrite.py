@@ -59,7 +59,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
     """Write what the kernel `name` computes of `target` and `operands` into `target`, if that is all that there is to do; False,
     with nothing done, otherwise.
 
-    So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and numbers, of
+    So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and scalars, of
     which nothing is recorded, but for large formulas. This takes a third of the time of `Overwriting`, which can do everything.
     """
     array, row = target._array, ROWS[name]

@@ -97,7 +97,7 @@ _lock = threading.Lock()
 
 class _Observed(Mapping[str, Kernel]):
     """A table that tells the observer of the context about each call. It stands in `TABLES` only while there is one at all, so
-    that nobody else pays for the question.
+    that nobody else pays for the check.
     """
 
     def __init__(self, table: Mapping[str, Kernel]) -> None:
@@ -196,7 +196,7 @@ def _use(module: Any) -> Any:
 
 
 def available() -> bool:
-    """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator asked for by LUCID_GPU."""
+    """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator by LUCID_GPU."""
     from .gpu_probe import gpu_problem
 
     return gpu_problem() is None

@@ -7,7 +7,7 @@ from .explain import LAYOUTS, explain
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the function that serves the operation that the `arguments` name."""
+    """Print the function that computes the operation that the `arguments` name."""
     parser = argparse.ArgumentParser(prog="python -m lucid.backends", description=__doc__)
     command = parser.add_subparsers(required=True).add_parser("explain", help="say which function computes an operation, and why")
     command.add_argument("operation", help="a name of the tables, such as add")

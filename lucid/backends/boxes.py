@@ -11,7 +11,7 @@ _PAIRS = 16  # so many boxes are compared with each other, where no dimension se
 
 
 def box_of(shape: Sequence[int], index: tuple[Any, ...]) -> Box:
-    """The elements of an array of `shape` that a basic index (numbers, slices, None, Ellipsis) names."""
+    """The elements of an array of `shape` that a basic index (integers, slices, None, Ellipsis) names."""
     items = [item for item in index if item is not None]
     if Ellipsis in items:
         place = items.index(Ellipsis)

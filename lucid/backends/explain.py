@@ -36,7 +36,7 @@ class Explanation(NamedTuple):
 
 def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu", layout: str = "contiguous", out: bool = False
             ) -> Explanation:
-    """What serves operation `name` for arrays of `dtype` and `shape`, with `layout` in memory, on `device`; with `out`, written
+    """What computes operation `name` for arrays of `dtype` and `shape`, with `layout` in memory, on `device`; with `out`, written
     into memory that is there already. Raises KeyError for an operation that is none.
 
     Of operations that are not elementwise, only where their entry of the table comes from.
@@ -64,7 +64,7 @@ def attributes_of(row: Row) -> dict[str, Any]:
 
 
 def example(name: str, dtype: str, shape: tuple[int, ...], layout: str = "contiguous") -> list[np.ndarray]:
-    """Operands of an operation: positive numbers with that layout."""
+    """Operands of an operation: positive elements with that layout."""
     kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     whole = np.resize(np.linspace(0.25, 0.75, 64), math.prod(shape)).reshape(shape)
     x = (whole if kind.kind in "fcV" else np.ceil(whole)).astype(kind)
@@ -98,7 +98,7 @@ def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
                      "its formula: few elements step by step, many by a kernel compiled of it")
     if row.family:
         function = getattr(cpu.module(f"lucid_kernels.cpu.{row.family}"), row.name)
-        kernel = watch(function, f"{function.__module__}.{row.name}", "kernels serve arrays of any size")
+        kernel = watch(function, f"{function.__module__}.{row.name}", "kernels suit arrays of any size")
         if not row.half:
             return kernel
         del kernel.__wrapped__
@@ -110,7 +110,7 @@ def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
 
 
 def _label(row: Row, part: Any) -> tuple[str, str]:
-    """The function behind an implementation of a row, and when it serves."""
+    """The function behind an implementation of a row, and when it suits."""
     first = part.args[0]
     if part.func is half_precision.of_many:
         return _half()
@@ -151,6 +151,6 @@ def _entry(name: str, device: str) -> Explanation:
     family = next((family for family, names in FAMILIES.items() if name in names.split()), None)
     if family is not None:
         side = "cuda" if device == "gpu" else "cpu"
-        return Explanation(f"lucid_kernels.{side}.{family}.{name}", "kernels serve arrays of any size")
+        return Explanation(f"lucid_kernels.{side}.{family}.{name}", "kernels suit arrays of any size")
     module = getattr(function, "__module__", None) or type(function).__module__
     return Explanation(f"{module}.{getattr(function, '__qualname__', function)}", "its entry of the table; it chooses by itself")

@@ -15,7 +15,7 @@ __all__ = ["FAMILIES", "LARGE", "MANY", "MIDDLE", "are_few", "compiler_is_loaded
 
 Kernel = Callable[..., Any]
 
-# Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
+# Family module -> the op names that it computes; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
 FAMILIES = {
     "reduction.softmax": "softmax softmax_grad log_softmax log_softmax_grad",
     "attention.attention": "attention attention_grad",
@@ -63,7 +63,7 @@ def first_call(package: str, family: str, name: str, table: dict[str, Kernel], w
 
 
 def compiler_is_loaded() -> bool:
-    """Whether a kernel has been imported: until then NumPy serves few elements, as Numba's import takes as long as thousands of
+    """Whether a kernel has been imported: until then NumPy computes few elements, as Numba's import takes as long as thousands of
     such calls.
     """
     return "lucid_kernels.cpu.runtime.jit" in sys.modules

@@ -11,7 +11,7 @@ SIMULATE = "LUCID_GPU=simulated runs the GPU path on the CPU, slowly, for tests"
 
 
 def simulated() -> bool:
-    """Whether the variable LUCID_GPU asks for the simulator."""
+    """Whether the variable LUCID_GPU names the simulator."""
     value = os.environ.get("LUCID_GPU", "")
     if value not in ("", "simulated"):
         raise RuntimeError(f"LUCID_GPU={value!r} is not understood; the only value is 'simulated'")

@@ -3,7 +3,7 @@
 Arrays of two mebibytes and more that our kernels make come from a pool (`lucid_kernels.cpu.runtime.allocator`), which the
 names of `torch.cuda` describe here: `memory_allocated`, `memory_reserved`, their peaks and `memory_stats`. Smaller arrays and
 those that NumPy makes are malloc's; on Linux with the GNU C library importing lucid tells it to keep freed ones
-(`lucid_kernels.cpu.runtime.malloc`), and `memory_stats` has its numbers, which are of the whole process. New memory costs page
+(`lucid_kernels.cpu.runtime.malloc`), and `memory_stats` has its counts, which are of the whole process. New memory costs page
 faults, which take longer than the kernels that fill it. `lucid.gpu` has the statistics of GPUs.
 """
 from __future__ import annotations
@@ -48,7 +48,7 @@ def reset_peak_memory_stats() -> None:
 
 
 def memory_stats() -> dict[str, int]:
-    """All counts: of bytes, current and peak, as `torch.cuda.memory_stats` names them; of requests that memory in the pool served
+    """All counts: of bytes, current and peak, as `torch.cuda.memory_stats` names them; of requests that got memory in the pool
     (``hits``) and of those that took new memory (``misses``); and, where the C library tells them, of malloc's bytes in use and
     free but kept, for the whole process.
     """
@@ -70,7 +70,7 @@ def max_memory_resident() -> int:
 
 
 def empty_cache() -> None:
-    """Give the memory that is free but kept back to the system: that of the pool, and malloc's where it can be asked."""
+    """Give the memory that is free but kept back to the system: that of the pool, and malloc's where it can."""
     POOL.empty_cache()
     malloc.trim()
 
@@ -90,7 +90,7 @@ def set_limit(size: int) -> None:
 def run_again(name: str, kernel: Any, arrays: Any, attributes: dict[str, Any], error: MemoryError) -> Any:
     """Run a kernel that had no memory once more, after `empty_cache`; not if it writes into `out`, which may have changed.
 
-    Raises MemoryError that names the operation and what was asked for, `OutOfMemoryError` on a GPU: CuPy has tried again there.
+    Raises MemoryError that names the operation and the request, `OutOfMemoryError` on a GPU: CuPy has tried again there.
     """
     on_gpu = any(getattr(a, "__cuda_array_interface__", None) is not None for a in arrays)
     if not on_gpu and attributes.get("out") is None and not name.startswith("multi_tensor"):
@@ -106,5 +106,5 @@ def run_again(name: str, kernel: Any, arrays: Any, attributes: dict[str, Any], e
 
 
 def out_of_memory(what: str, error: MemoryError) -> MemoryError:
-    """The error for `what`, for which a GPU has no memory; CuPy's says how many bytes it asked for and how many are in use."""
+    """The error for `what`, for which a GPU has no memory; CuPy's says how many bytes it requested and how many are in use."""
     return OutOfMemoryError(f"{what}: {error}")

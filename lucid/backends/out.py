@@ -15,14 +15,14 @@ Array = Any
 def may_write(name: str, arguments: Sequence[Any], out: Array, program: Any = None) -> bool:
     """Whether operation `name` can write its result into the memory of `out`; False where that must be a new array.
 
-    Any arguments of any operation will do: arrays of several shapes, dtypes and devices, numbers and None. `program` is that of a
+    Any arguments of any operation will do: arrays of several shapes, dtypes and devices, scalars and None. `program` is that of a
     formula.
     """
     kind, dtype, shape = out.__class__, out.dtype, out.shape
     on_cpu = kind is np.ndarray
     if program is not None:
-        serves = on_cpu and program.dtypes == (dtype,) and out.flags.c_contiguous and out.flags.writeable
-        return serves and all(array is None or _is_read_in_step(array, out) for array in arguments)
+        suits = on_cpu and program.dtypes == (dtype,) and out.flags.c_contiguous and out.flags.writeable
+        return suits and all(array is None or _is_read_in_step(array, out) for array in arguments)
     row = ROWS.get(name)
     if row is None or not (row.out == "all" or (on_cpu and row.out == "cpu")):
         return False

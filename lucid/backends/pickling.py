@@ -14,10 +14,10 @@ Array = Any
 
 
 class Shared:
-    """An array on its way into a pickle, which holds it once, however many tensors share it.
+    """An array that is pickled, once, however many tensors share it.
 
     Tensors that show the same elements, in whatever shape, share one. A slice has one of its own, as the pickle of one row
-    should not hold the whole table, unless it is asked for with all its memory.
+    should not hold the whole table, unless it is pickled with all its memory.
     """
 
     __slots__ = ("__weakref__", "array", "version")

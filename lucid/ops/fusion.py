@@ -24,14 +24,14 @@ _MOST_FORMULAS = 256  # kept of one function; a new number among the arguments m
 class Formula:
     """A traced function of tensors, for arguments of these `kinds`. Call it with tensors, None where `function` reads nothing.
 
-    `function` returns tensors, or None for results that there are not; `places` are those of the tensors. Its gradients are
+    `function` returns tensors, or None for results that there are not; `positions` are those of the tensors. Its gradients are
     formulas too, traced when they are first needed. `by_steps` is the program's.
     """
 
     def __init__(self, name: str, function: Function, kinds: Sequence[Kind], by_steps: bool = False) -> None:
         self.name, self.function, self.kinds, self.by_steps = name, function, tuple(kinds), by_steps
         results = self._trace()
-        self.places = tuple(position for position, result in enumerate(results) if result is not None)
+        self.positions = tuple(position for position, result in enumerate(results) if result is not None)
         arrays = [result._array for result in results if result is not None]
         of_scalars = not any(dimensions for _, dimensions in self.kinds)
         self.program = Program([array.node for array in arrays], by_steps, of_scalars)
@@ -120,10 +120,10 @@ class Formula:
             gradients: list[Tensor | None] = [None] * len(shapes)
             for present, parts in groups:
                 formula = self._gradient(needs, present)
-                if not formula.places:
+                if not formula.positions:
                     continue
                 values = formula(*parts, *saved)
-                for position, value in zip(formula.places, values if values.__class__ is tuple else (values,)):  # noqa: B905
+                for position, value in zip(formula.positions, values if values.__class__ is tuple else (values,)):  # noqa: B905
                     own, before = reduce_to(value, shapes[position]), gradients[position]
                     gradients[position] = own if before is None else before + own
             return gradients
@@ -185,10 +185,10 @@ def fused(function: Callable[..., Any], by_steps: bool = False, suits: Callable[
                 odd = value.__class__ is float and not (value < 0 or value > 0)
                 key.append((value.__class__, repr(value) if odd else value))
         if elsewhere or not tensors:
-            places = {tensor._array.__class__ for tensor in tensors}
-            if not tensors or _symbols() in places or not (suits is None or suits((*arguments, *keywords.values()))):
+            classes = {tensor._array.__class__ for tensor in tensors}
+            if not tensors or _symbols() in classes or not (suits is None or suits((*arguments, *keywords.values()))):
                 return function(*arguments, **keywords)
-            if len(places) > 1:
+            if len(classes) > 1:
                 tensors = _on_one_device(name, tensors)
         key.append(_dtypes.get_default_dtype().num)
         whole = (*key, *keywords) if keywords else tuple(key)

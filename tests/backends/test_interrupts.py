@@ -63,4 +63,4 @@ def test_interrupted_imports(device: str, moments: list[str]) -> None:
 def test_numba_is_imported_where_ctrl_c_waits() -> None:
     """Each package of kernels does so first, but for those whose modules need no Numba, or come after others."""
     for init in (ROOT / "kernels" / "lucid_kernels" / "cpu").glob("*/__init__.py"):
-        assert ("numba_import" in init.read_text()) == (init.parent.name not in ("arrays", "matmul", "runtime")), init
+        assert ("import numba_import" in init.read_text()) == (init.parent.name not in ("arrays", "matmul", "runtime")), init

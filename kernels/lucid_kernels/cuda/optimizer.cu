@@ -73,18 +73,18 @@ adam(const T* param, const T* grad, const T* avg, const T* sq, const T* max_sq, 
 
 // ---- a list of tensors, in place
 // `plan` holds 64-bit words: the elements before each tensor and their sum (tensors + 1), for each tensor the addresses of
-// its arrays (tensors * arrays), and numbers of type double (tensors * numbers).
+// its arrays (tensors * arrays), and scalars of type double (tensors * scalars).
 template <typename T> struct Plan {
   const i64* words;
-  int tensors, arrays, numbers;
+  int tensors, arrays, scalars;
 
   __device__ __forceinline__ i64 offset(int tensor) const { return words[tensor]; }
   __device__ __forceinline__ T* array(int tensor, int which) const {
     return reinterpret_cast<T*>(words[tensors + 1 + (i64)tensor * arrays + which]);
   }
-  __device__ __forceinline__ T number(int tensor, int which) const {
+  __device__ __forceinline__ T scalar(int tensor, int which) const {
     const i64* all = words + tensors + 1 + (i64)tensors * arrays;
-    return T(reinterpret_cast<const double*>(all)[(i64)tensor * numbers + which]);
+    return T(reinterpret_cast<const double*>(all)[(i64)tensor * scalars + which]);
   }
   // The last tensor with offset <= element; empty ones before it are passed over.
   __device__ __forceinline__ int find(i64 element) const {
@@ -114,7 +114,7 @@ __device__ __forceinline__ void for_each(const Plan<T>& plan, i64 part, Body bod
   }
 }
 
-// The numbers of a tensor: its `share`, and 0 on its first step, else 1.
+// The scalars of a tensor: its `share`, and 0 on its first step, else 1.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 multi_tensor_sgd(const i64* words, int tensors, i64 part, int with_momentum, T lr, T momentum, T weight_decay, int nesterov,
@@ -123,8 +123,8 @@ multi_tensor_sgd(const i64* words, int tensors, i64 part, int with_momentum, T l
   const Sgd<T> step = {lr, momentum, weight_decay, with_momentum, nesterov, maximize};
   for_each(plan, part, [&](int k, i64 start, i64 stop) {
     T *param = plan.array(k, 0), *grad = plan.array(k, 1), *buffer = plan.array(k, with_momentum ? 2 : 1);
-    const T share = plan.number(k, 0);
-    const bool has_buffer = plan.number(k, 1) != T(0);
+    const T share = plan.scalar(k, 0);
+    const bool has_buffer = plan.scalar(k, 1) != T(0);
     for (i64 i = start + threadIdx.x; i < stop; i += blockDim.x) {
       T b = with_momentum && has_buffer ? buffer[i] : T(0);
       param[i] = step(param[i], grad[i], b, has_buffer, share);
@@ -133,7 +133,7 @@ multi_tensor_sgd(const i64* words, int tensors, i64 part, int with_momentum, T l
   });
 }
 
-// The numbers of a tensor: step_size and scale.
+// The scalars of a tensor: step_size and scale.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 multi_tensor_adam(const i64* words, int tensors, i64 part, T rest1, T beta2, T rest2, T eps, T weight_decay, T keep,
@@ -143,7 +143,7 @@ multi_tensor_adam(const i64* words, int tensors, i64 part, T rest1, T beta2, T r
   for_each(plan, part, [&](int k, i64 start, i64 stop) {
     T *param = plan.array(k, 0), *grad = plan.array(k, 1), *avg = plan.array(k, 2), *sq = plan.array(k, 3);
     T* max_sq = plan.array(k, amsgrad ? 4 : 3);
-    const T step_size = plan.number(k, 0), scale = plan.number(k, 1);
+    const T step_size = plan.scalar(k, 0), scale = plan.scalar(k, 1);
     for (i64 i = start + threadIdx.x; i < stop; i += blockDim.x) {
       T m = avg[i], v = sq[i], largest = amsgrad ? max_sq[i] : T(0);
       param[i] = step(param[i], grad[i], m, v, largest, step_size, scale);

@@ -135,8 +135,8 @@ def multi_tensor_sgd(
     `first` says of each whether this is its first step: then its buffer holds zeros.
     """
     together, alone = _launches(arrays, len(first))
-    for rows, numbers in together:
-        _sgd_step(rows, [first[number] for number in numbers], **options)
+    for rows, indices in together:
+        _sgd_step(rows, [first[index] for index in indices], **options)
     for (param, grad, *buffers), number in alone:
         buffer = buffers[0] if buffers else None
         sgd(param, grad, None if first[number] else buffer, **options, out=(param, buffer))
@@ -154,8 +154,8 @@ def multi_tensor_adam(
     next one; `steps` has one entry for each tensor.
     """
     together, alone = _launches(arrays, len(steps))
-    for rows, numbers in together:
-        _adam_step(rows, [steps[number] for number in numbers], **options)
+    for rows, indices in together:
+        _adam_step(rows, [steps[index] for index in indices], **options)
     for (param, grad, mean, square, *largest), number in alone:
         top = largest[0] if largest else None
         adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))
@@ -164,8 +164,8 @@ def multi_tensor_adam(
 def _launches(arrays: Sequence[Any], tensors: int) -> tuple[list[tuple[list[Row], list[int]]], list[tuple[Row, int]]]:
     """`arrays` in rows of equal length, one for each tensor: those of a common launch, by dtype, and those that go alone.
 
-    Each row comes with its number. A tensor that is listed twice takes its second step alone, after the first. During a
-    stream capture all go alone: the table of addresses is copied from memory that a replay would not find.
+    Each row comes with the index of its tensor. A tensor that is listed twice takes its second step alone, after the first.
+    During a stream capture all go alone: the table of addresses is copied from memory that a replay would not find.
     """
     width = len(arrays) // tensors if tensors else 0
     together: dict[Any, tuple[list[Row], list[int]]] = {}
@@ -175,9 +175,9 @@ def _launches(arrays: Sequence[Any], tensors: int) -> tuple[list[tuple[list[Row]
         row = arrays[number * width : (number + 1) * width]
         if not capturing and _fits(row) and id(row[0]) not in seen:
             seen.add(id(row[0]))
-            rows, numbers = together.setdefault(row[0].dtype, ([], []))
+            rows, indices = together.setdefault(row[0].dtype, ([], []))
             rows.append(row)
-            numbers.append(number)
+            indices.append(number)
         else:
             alone.append((row, number))
     return list(together.values()), alone
@@ -189,14 +189,14 @@ def _fits(row: Row) -> bool:
     return dtype in _DTYPES and all(a.dtype == dtype and a.size == size and a.flags.c_contiguous for a in row)
 
 
-def _launch(name: str, rows: Sequence[Row], numbers: Sequence[tuple[float, float]], *options: Any) -> None:
-    """Launch `name` over the elements of all `rows`, with the numbers of each tensor and the options of the step."""
+def _launch(name: str, rows: Sequence[Row], scalars: Sequence[tuple[float, float]], *options: Any) -> None:
+    """Launch `name` over the elements of all `rows`, with the scalars of each tensor and the options of the step."""
     offsets = np.cumsum([0, *(row[0].size for row in rows)])
     total = int(offsets[-1])
     if not total:
         return
     addresses = np.array([[array.data.ptr if array.size else 0 for array in row] for row in rows], np.int64)
-    plan = np.concatenate([offsets, addresses.ravel(), np.array(numbers, np.float64).ravel().view(np.int64)])
+    plan = np.concatenate([offsets, addresses.ravel(), np.array(scalars, np.float64).ravel().view(np.int64)])
     launch.kernel("optimizer", f"{name}<{launch.ctype(rows[0][0].dtype)}>")(
         launch.grid_cap(launch.ceil_div(total, _PART)), (launch.BLOCK,),
         (cupy.asarray(plan), np.int32(len(rows)), np.int64(_PART), *options),

@@ -25,7 +25,7 @@ of host and device arrays is an error.
 `errors`: the exceptions.
 `mutation`, `mutants`: declared bugs, and bugs planted wherever a kernel has a place for them.
 
-A source can ask for the simulator with ``#ifdef LUCID_SIMULATOR``. What it must not use: inline PTX without such a
+A source can check for the simulator with ``#ifdef LUCID_SIMULATOR``. What it must not use: inline PTX without such a
 branch, cooperative groups, `<cuda/std/...>`, CUB, textures, grid-wide waiting.
 
 What is reported, as `SimulatorError` with file, line, block and thread (tests/kernels/simulator/test_checks.py has the test

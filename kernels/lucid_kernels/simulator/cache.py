@@ -1,7 +1,8 @@
 """Where built libraries are kept: the folder LUCID_SIMULATOR_CACHE, or one of this user in the temporary folder.
 
 What is in it runs. So a folder or a file that others can write is not used, nor one that is damaged (`trusted_files`): a warning
-says so, and what is missing is built in a folder of this process alone. A folder that can only be read serves what is in it.
+says so, and what is missing is built in a folder of this process alone. From a folder that can only be read, what is in it is
+used.
 """
 
 from __future__ import annotations

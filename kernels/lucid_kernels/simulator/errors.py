@@ -12,7 +12,7 @@ class CompileError(RuntimeError):
 
 
 class ResourceError(CompileError, SimulatorError):
-    """A kernel asks for more shared memory than a device has."""
+    """A kernel needs more shared memory than a device has."""
 
 
 class CUDARuntimeError(RuntimeError):

@@ -246,17 +246,17 @@ class Module:
             return message
         command = ["addr2line", "-Cfpie", str(self.path)]
         for address in addresses:
-            places = self._places(command, address - base)
-            if places:
-                message = message.replace(f"pc {address:#x}", places[0])
+            lines = self._source_lines(command, address - base)
+            if lines:
+                message = message.replace(f"pc {address:#x}", lines[0])
         return message
 
     @staticmethod
-    def _places(command: list[str], offset: int) -> list[str]:
+    def _source_lines(command: list[str], offset: int) -> list[str]:
         """The source lines of an instruction, the innermost first, without those of the shim."""
         try:
             output = subprocess.run([*command, hex(offset)], capture_output=True, text=True, check=False).stdout
         except FileNotFoundError:  # binutils is missing: the message is still of use
             return []
-        places = [pathlib.PurePath(place).name for place in _SOURCE_LINE.findall(output)]
-        return [place for place in places if place.split(":")[0] not in _SHIM_FILES]
+        lines = [pathlib.PurePath(place).name for place in _SOURCE_LINE.findall(output)]
+        return [place for place in lines if place.split(":")[0] not in _SHIM_FILES]

@@ -1,4 +1,4 @@
-"""Bugs of well-known kinds, planted everywhere in a CUDA source: the places are found in its text, no list is kept.
+"""Bugs of well-known kinds, planted everywhere in a CUDA source: the sites are found in its text, no list is kept.
 
 | kind | the bug |
 | --- | --- |
@@ -104,7 +104,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _visible(text: str) -> str:
-    """`text` with blanks, which keep the places, for comments, strings, directives and what only a GPU compiles."""
+    """`text` with blanks, which keep the positions, for comments, strings, directives and what only a GPU compiles."""
     text = _without_gpu_branches(text)
     return _STRING.sub(lambda match: f'"{" " * (len(match[0]) - 2)}"', _HIDDEN.sub(_blank, text))
 

@@ -105,7 +105,7 @@ class MutationError(ValueError):
     """The mutation itself is wrong: it matches nothing, does not compile, or its check fails without it."""
 
 
-def places(text: str, file: str, pattern: str) -> list[re.Match[str]]:
+def sites(text: str, file: str, pattern: str) -> list[re.Match[str]]:
     """Where `pattern` matches in the part of `text` that comes from `file`; `text` has its headers inlined."""
     inside = []  # (start, end) of the stretches of lines that come from `file`
     current, position = None, 0
@@ -211,7 +211,7 @@ def _plant(mutation: Mutation, launch: Any, used: set[tuple[str, str]]) -> Itera
     # Compiling takes most of the time: with each bug only what the check runs.
     text = with_instantiations(launch.source(family), [name for file, name in used if file == family])
     text = f'#line 1 "{family}.cu"\n' + text
-    matches = places(text, part, mutation.pattern)
+    matches = sites(text, part, mutation.pattern)
     if not matches:
         raise MutationError(f"{mutation.file}, {mutation.label!r}: {mutation.pattern!r} matches nowhere in {part}")
     for number, match in enumerate(matches, 1):

@@ -11,7 +11,7 @@ static unsigned random_number() {  // xorshift32
   return state.random_state;
 }
 
-// The numbers below `count` in the order of the schedule; shuffled anew each time.
+// The indices below `count` in the order of the schedule; shuffled anew each time.
 static void arrange(std::vector<unsigned>& order, unsigned count) {
   if (order.size() == count && state.schedule.order != SHUFFLED) return;
   order.resize(count);

@@ -90,7 +90,7 @@ static void split_cells(Chunk& chunk) {
 
 constexpr uint32_t kLastBlock = 0xf0000000;
 
-// Block numbers have come to their end: all accesses are forgotten.
+// Block indices have come to their end: all accesses are forgotten.
 static void forget_cells() {
   for (int bytewise = 0; bytewise < 2; ++bytewise)
     for (Cell* cells : all_cells[bytewise]) std::fill_n(cells, cells_of(bytewise), Cell{});

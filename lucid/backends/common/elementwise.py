@@ -25,7 +25,7 @@ _NUMBERS = (float, int)
 
 def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes: Callable[..., bool] | None = None
                ) -> Kernel:
-    """`function` of NumPy or CuPy, and for many elements the kernel that `ours` imports; of arrays of class `array` and numbers.
+    """`function` of NumPy or CuPy, and for many elements the kernel that `ours` imports; of arrays of class `array` and scalars.
 
     `writes(out, a, b)` says whether the kernel writes into memory that is there already. The small case comes first, in one
     expression: it stands before each operation of small arrays.
@@ -245,12 +245,12 @@ def compositions(xp: Any, function: Callable[[str], Kernel]) -> dict[str, Kernel
         # Their texts: 0.0 and -0.0 are equal, and NaN is unlike itself.
         fill = _replacements(x.dtype, repr(nan), repr(posinf), repr(neginf))
         wider = wide(x)
-        places = wider != wider, wider == math.inf, wider == -math.inf
+        masks = wider != wider, wider == math.inf, wider == -math.inf
         if out is None:
             out = xp.array(x)
         elif out is not x:
             xp.copyto(out, x)
-        for value, where in zip(fill, places, strict=True):
+        for value, where in zip(fill, masks, strict=True):
             xp.copyto(out, xp.asarray(value), where=where)
         return out
 

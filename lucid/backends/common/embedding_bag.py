@@ -15,7 +15,7 @@ Kernel = Callable[..., Any]
 def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy); `scatter_add(array, index, values)` adds in place with repeated indices."""
 
-    def bag_numbers(offsets: Array, *, count: int) -> Array:
+    def bag_indices(offsets: Array, *, count: int) -> Array:
         """The bag that each of `count` elements is in; bag b begins at offsets[b] and ends before offsets[b + 1]."""
         return xp.cumsum(xp.bincount(offsets[1:-1], minlength=count + 1)[:count])
 
@@ -35,7 +35,7 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
         """The sums (B, D) of the rows of `weight` in each bag, times their `factors`; `scale` matters to the gradient only."""
         rows = wide(weight.take(indices, axis=0))
         total = xp.zeros((offsets.size - 1, weight.shape[1]), rows.dtype)
-        scatter_add(total, bag_numbers(offsets, count=indices.size), rows if factors is None else rows * wide(factors)[:, None])
+        scatter_add(total, bag_indices(offsets, count=indices.size), rows if factors is None else rows * wide(factors)[:, None])
         return total.astype(weight.dtype, copy=False)
 
     def bag_maxima(weight: Array, indices: Array, offsets: Array) -> Array:
@@ -46,13 +46,13 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
         lengths, shape = offsets[1:] - offsets[:-1], (offsets.size - 1, weight.shape[1])
         if 0 in (*shape, indices.size):
             return xp.full(shape, -1, np.int64)
-        places = offsets[:-1, None] + xp.arange(int(lengths.max()))
-        numbers = indices[xp.minimum(places, indices.size - 1)]
-        values = wide(weight.take(numbers.reshape(-1), axis=0)).reshape(*numbers.shape, -1)
-        values = xp.where(xp.isnan(values) | (places >= offsets[1:, None])[..., None], values.dtype.type(-np.inf), values)
-        values[:, 0] = xp.where(xp.isnan(wide(weight.take(numbers[:, 0], axis=0))), values.dtype.type(np.inf), values[:, 0])
-        best = xp.take_along_axis(numbers, values.argmax(axis=1), 1)
+        positions = offsets[:-1, None] + xp.arange(int(lengths.max()))
+        looked_up = indices[xp.minimum(positions, indices.size - 1)]
+        values = wide(weight.take(looked_up.reshape(-1), axis=0)).reshape(*looked_up.shape, -1)
+        values = xp.where(xp.isnan(values) | (positions >= offsets[1:, None])[..., None], values.dtype.type(-np.inf), values)
+        values[:, 0] = xp.where(xp.isnan(wide(weight.take(looked_up[:, 0], axis=0))), values.dtype.type(np.inf), values[:, 0])
+        best = xp.take_along_axis(looked_up, values.argmax(axis=1), 1)
         return xp.where((lengths > 0)[:, None], best, -1)
 
-    functions: tuple[Kernel, ...] = (bag_edges, bag_lengths, bag_maxima, bag_numbers, bag_sums)
+    functions: tuple[Kernel, ...] = (bag_edges, bag_lengths, bag_maxima, bag_indices, bag_sums)
     return {function.__name__: function for function in functions}

@@ -1,10 +1,10 @@
 """What Fourier transforms on either backend share.
 
-`fft_c2c(x, axes, norm, forward)` is the transform of any numbers, or its inverse. `fft_r2c(x, axes, norm, weight)` is, for
-real ones, the half along the last of `axes` that tells the other one, where what stands for two numbers is multiplied by
+`fft_c2c(x, axes, norm, forward)` is the transform of real or complex elements, or its inverse. `fft_r2c(x, axes, norm, weight)`
+is, for real ones, the half along the last of `axes` that tells the other one, where what stands for two elements is multiplied by
 `weight`.
-`fft_c2r(x, axes, length, norm, weight)` is its inverse, for a weight of 1, with `length` numbers along the last of `axes`; what
-stands for two numbers is multiplied before. `fft_windows` is `fft_r2c` of the windows of signals.
+`fft_c2r(x, axes, length, norm, weight)` is its inverse, for a weight of 1, with `length` elements along the last of `axes`; what
+stands for two elements is multiplied before. `fft_windows` is `fft_r2c` of the windows of signals.
 
 `norm` is NumPy's: the direction that is scaled by 1/n ('forward' or 'backward'), or 'ortho' for both by 1/sqrt(n). float32 and
 complex64 stay single precision.
@@ -20,7 +20,7 @@ Axes = tuple[int, ...]
 
 
 def weigh(half: Array, axis: int, length: int, weight: float) -> Array:
-    """Multiply those numbers of half a spectrum that stand for two of the `length` numbers of the whole, in place."""
+    """Multiply those elements of half a spectrum that stand for two of the `length` of the whole, in place."""
     half[(*(slice(None),) * axis, slice(1, (length + 1) // 2))] *= half.real.dtype.type(weight)
     return half
 

@@ -38,11 +38,11 @@ def _cubic(distance: np.ndarray, a: float = _CUBIC) -> np.ndarray:
 def _taps(length: int, wanted: int, step: float, mode: str, align_corners: bool, dtype: np.dtype
           ) -> tuple[np.ndarray, np.ndarray]:
     """The elements (wanted, taps) that each result is made of, and their weights."""
-    numbers = np.arange(wanted, dtype=np.float32 if mode.startswith("nearest") else dtype)
-    if mode.startswith("nearest"):  # in float32, in which PyTorch rounds the places down
-        places = np.floor((numbers + (0.5 if mode == "nearest-exact" else 0.0)) * step).astype(np.int64)
-        return np.clip(places, 0, length - 1)[:, None], np.ones((wanted, 1), dtype)
-    position = numbers * step if align_corners else (numbers + 0.5) * step - 0.5
+    positions = np.arange(wanted, dtype=np.float32 if mode.startswith("nearest") else dtype)
+    if mode.startswith("nearest"):  # in float32, in which PyTorch rounds the indices down
+        indices = np.floor((positions + (0.5 if mode == "nearest-exact" else 0.0)) * step).astype(np.int64)
+        return np.clip(indices, 0, length - 1)[:, None], np.ones((wanted, 1), dtype)
+    position = positions * step if align_corners else (positions + 0.5) * step - 0.5
     if mode == "cubic":
         floor = np.floor(position)
         share = position - floor
@@ -52,8 +52,8 @@ def _taps(length: int, wanted: int, step: float, mode: str, align_corners: bool,
         floor = np.minimum(np.floor(position), length - 1)
         share = position - floor
         offsets, weights = np.arange(2), [1 - share, share]
-    places = np.clip(floor.astype(np.int64)[:, None] + offsets, 0, length - 1)
-    return places, np.stack(weights, 1).astype(dtype)
+    indices = np.clip(floor.astype(np.int64)[:, None] + offsets, 0, length - 1)
+    return indices, np.stack(weights, 1).astype(dtype)
 
 
 def _smooth_band(length: int, wanted: int, step: float, mode: str, dtype: np.dtype) -> Band:
@@ -79,10 +79,10 @@ def _band(length: int, wanted: int, step: float, mode: str, align_corners: bool,
         return None
     if mode.startswith("smooth"):
         return _smooth_band(length, wanted, step, mode, dtype)
-    places, shares = _taps(length, wanted, step, mode, align_corners, dtype)
-    starts, counts = places[:, 0], places[:, -1] - places[:, 0] + 1
+    indices, shares = _taps(length, wanted, step, mode, align_corners, dtype)
+    starts, counts = indices[:, 0], indices[:, -1] - indices[:, 0] + 1
     weights = np.zeros((wanted, int(counts.max())), dtype)
-    np.add.at(weights, (np.arange(wanted)[:, None], places - starts[:, None]), shares)  # the edge may stand for several
+    np.add.at(weights, (np.arange(wanted)[:, None], indices - starts[:, None]), shares)  # the edge may stand for several
     return Band(starts.copy(), counts, weights)
 
 
@@ -92,12 +92,12 @@ def _transposed(length: int, *arguments: Any) -> Band | None:
     band = _band(length, *arguments)
     if band is None:
         return None
-    numbers, last = np.arange(length), band.starts + band.counts - 1
-    starts = np.searchsorted(last, numbers)
-    counts = np.maximum(np.searchsorted(band.starts, numbers, side="right") - starts, 0)
+    positions, last = np.arange(length), band.starts + band.counts - 1
+    starts = np.searchsorted(last, positions)
+    counts = np.maximum(np.searchsorted(band.starts, positions, side="right") - starts, 0)
     weights = np.zeros((length, max(1, int(counts.max()))), band.weights.dtype)
     for k in range(weights.shape[1]):
-        some = numbers[counts > k]
+        some = positions[counts > k]
         results = starts[some] + k
         weights[some, k] = band.weights[results, some - band.starts[results]]
     return Band(np.where(counts > 0, starts, 0), counts, weights)

@@ -194,7 +194,7 @@ def table(xp: Any, linalg: Any, decompose: Kernel,
     def lstsq(a: Array, b: Array, *, rcond: float, driver: str) -> tuple[Array, Array, Array]:
         """The shortest X that makes ``a @ X - b`` shortest, the ranks and the singular values, for stacks of one batch.
 
-        Singular values up to `rcond` times the largest count as 0. It serves every `driver`.
+        Singular values up to `rcond` times the largest count as 0. It is used for every `driver`.
         """
         (rows, columns), batch = a.shape[-2:], a.shape[:-2]
         if a.size == 0:

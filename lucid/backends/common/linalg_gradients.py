@@ -20,10 +20,10 @@ def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def product(a: Array, b: Array) -> Array:
         return kernels["matmul"](a, b)
 
-    def fill_diagonal(matrices: Array, numbers: Array) -> None:
-        """Write the numbers (..., n) into the diagonals of matrices (..., n, n) that are ours."""
-        places = xp.arange(matrices.shape[-1])
-        matrices[..., places, places] = numbers
+    def fill_diagonal(matrices: Array, values: Array) -> None:
+        """Write the values (..., n) into the diagonals of matrices (..., n, n) that are ours."""
+        diagonal = xp.arange(matrices.shape[-1])
+        matrices[..., diagonal, diagonal] = values
 
     def nearly_singular(a: Array) -> Array:
         """Whether a pivot of some matrix says that its inverse has lost a third of the digits."""
@@ -94,6 +94,6 @@ def _adjoint(x: Array) -> Array:
     return x.conj().swapaxes(-1, -2)
 
 
-def _spread(numbers: Array) -> Array:
+def _spread(scalars: Array) -> Array:
     """A number for each matrix, to multiply its elements with."""
-    return numbers[..., None, None]
+    return scalars[..., None, None]

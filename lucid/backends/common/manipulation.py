@@ -30,7 +30,7 @@ def table(xp: Any) -> dict[str, Kernel]:
 
 
 def view_dtype(x: Array, *, dtype: np.dtype) -> Array:
-    """The memory of `x` as numbers of another dtype."""
+    """The memory of `x` as another dtype."""
     return x.view(dtype)
 
 
@@ -71,7 +71,7 @@ def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = N
 
 
 def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
-    """`x` as numbers of another dtype, laid out in memory as it is."""
+    """`x` as another dtype, laid out in memory as it is."""
     result = in_memory_order(x, lambda array: array.astype(dtype, order="C"))
     if out is None:
         return result

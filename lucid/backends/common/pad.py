@@ -65,7 +65,7 @@ def table(new: Kernel, copy: Kernel, fill_all: Kernel | None = None) -> dict[str
     """
 
     def pad(x: Array, fill: Array | None, *, pads: Pads, mode: str) -> Array:
-        """x with the numbers of elements `pads`, before and after, around its last dimensions; constants are `fill`, or 0."""
+        """x with `pads` elements, before and after, around its last dimensions; constants are `fill`, or 0."""
         lead = x.ndim - len(pads)
         y = new((*x.shape[:lead], *(n + sum(pad) for n, pad in zip(x.shape[lead:], pads, strict=True))), x.dtype)
         inside, pieces = _pieces(x.shape[lead:], pads, mode)

@@ -45,8 +45,8 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
     def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
         """The sum of the elements that are not NaN."""
         wider = wide(x)
-        numbers = xp.where(wider == wider, wider, wider.dtype.type(0))
-        return reduce.sum(numbers, axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+        without_nan = xp.where(wider == wider, wider, wider.dtype.type(0))
+        return reduce.sum(without_nan, axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
 
     def max(x: Array, *, axis: Any, keepdims: bool) -> Array:
         """The largest element."""
@@ -124,8 +124,8 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
     def norm2_grad(g: Array, x: Array, y: Array, *, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
         """The gradient `g` of the norms `y` of real `x` along it: 0 where `y` is, as `x` is there."""
         if not keepdims and axis is not None:
-            places = tuple([None if number in axis else slice(None) for number in range(x.ndim)])
-            g, y = g[places], y[places]
+            index = tuple([None if number in axis else slice(None) for number in range(x.ndim)])
+            g, y = g[index], y[index]
         return x / (y + (y == 0)) * g
 
     def norm(x: Array, *, axis: Any, keepdims: bool, order: float) -> Array:

@@ -47,7 +47,7 @@ def table(xp: Any, accumulate: Callable[[Kernel, Array, int], Array]) -> dict[st
         return best.astype(x.dtype, copy=False), accumulate(xp.maximum, xp.where(here, positions, 0), axis)
 
     def cummax(x: Array, *, axis: int) -> tuple[Array, Array]:
-        """The largest elements so far and the last places where they were; the first NaN stays, at the last NaN's place."""
+        """The largest elements so far and their last indices; the first NaN stays, at the last NaN's place."""
         return running(xp.maximum, x, axis)
 
     def cummin(x: Array, *, axis: int) -> tuple[Array, Array]:

@@ -48,10 +48,10 @@ def table(xp: Any) -> dict[str, Kernel]:
         x = wide(x)
         x = x[(x >= low) & (x <= high)]
         if edges is None:
-            places = ((x - x.dtype.type(low)) * bins / x.dtype.type(high - low)).astype(np.int64)
+            positions = ((x - x.dtype.type(low)) * bins / x.dtype.type(high - low)).astype(np.int64)
         else:
-            places = xp.searchsorted(wide(edges), x, "right") - 1
-        return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(np.int64, copy=False)
+            positions = xp.searchsorted(wide(edges), x, "right") - 1
+        return xp.bincount(xp.minimum(positions, bins - 1), minlength=bins).astype(np.int64, copy=False)
 
     return {"bincount": bincount, "count_bins": count_bins, "lexsort": lexsort, "median": median}
 

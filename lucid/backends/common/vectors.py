@@ -64,7 +64,7 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         """Of all pairs of vectors of (B, P, M) and (B, R, M), or without `y` of the pairs i < j of different ones of `x`."""
         if y is not None:
             return x[:, :, None] - y[:, None]
-        first, second = (xp.asarray(places) for places in np.triu_indices(x.shape[1], 1))
+        first, second = (xp.asarray(indices) for indices in np.triu_indices(x.shape[1], 1))
         return x[:, first] - x[:, second]
 
     def pair_distances(x: Array, y: Array | None, *, p: int) -> Array:
@@ -85,9 +85,9 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         if y is not None:
             return parts.sum(2).astype(x.dtype, copy=False)
         total = xp.zeros(x.shape, parts.dtype)
-        for sign, places in zip((1, -1), np.triu_indices(x.shape[1], 1), strict=True):
+        for sign, indices in zip((1, -1), np.triu_indices(x.shape[1], 1), strict=True):
             for batch in range(x.shape[0]):
-                scatter_add(total[batch], xp.asarray(places), sign * parts[batch])
+                scatter_add(total[batch], xp.asarray(indices), sign * parts[batch])
         return total.astype(x.dtype, copy=False)
 
     functions: tuple[Kernel, ...] = (dot, cross, kron, euclidean_distances, pair_distances, pair_distances_grad)

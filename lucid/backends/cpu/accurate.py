@@ -1,6 +1,6 @@
 """NumPy's functions of float32 that are 1.3 to 4 units in the last place off where PyTorch's are 0.5 to 0.9: computed in float64.
 
-They serve arrays of up to some thousand elements, for which no kernel is compiled, and those that are not contiguous.
+They compute arrays of up to some thousand elements, for which no kernel is compiled, and those that are not contiguous.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large CPU arrays between bounds: `clip` of numbers, arrays and None."""
+"""Large CPU arrays between bounds: `clip` of scalars, arrays and None."""
 from __future__ import annotations
 
 import math
@@ -14,7 +14,7 @@ _NUMBERS = {float, int, None.__class__}
 
 
 def clip(x: Array, low: Any, high: Any, *, out: Array | None = None) -> Array | None:
-    """`x` between `low` and `high`; None where NumPy serves."""
+    """`x` between `low` and `high`; None where NumPy is as fast."""
     if low.__class__ in _NUMBERS and high.__class__ in _NUMBERS and x.dtype.char in "fd":
         if low != low or high != high or not x.flags.c_contiguous:
             return None

@@ -1,6 +1,6 @@
 """Elementwise operations of CPU arrays: one function for each row of `lucid.backends.elementwise`.
 
-NumPy's functions serve small, strided and mixed arrays. They run on one thread; those that choose between numbers are slow in
+NumPy's functions compute small, strided and mixed arrays. They run on one thread; those that choose between elements are slow in
 themselves, and each result of more than 32 MiB is new memory, whose pages the system has to clear: that takes 3 times as long as
 the function. So large arrays have kernels of ours, or NumPy's own loops on all threads.
 """
@@ -25,7 +25,7 @@ from . import accurate, half_precision, ufunc_loops
 
 Array = Any
 Function = Callable[..., Any]
-#: What may compute a call of an operation: (operands, out, attributes) -> the result, or None where it does not serve.
+#: What may compute a call of an operation: (operands, out, attributes) -> the result, or None where it does not suit.
 Implementation = Callable[[Sequence[Any], Any, dict[str, Any]], Any]
 COMPOSITIONS = common.compositions(np, accurate.function)
 
@@ -54,7 +54,7 @@ def numpy_function(row: Row) -> Function:
 
 
 def function_of(row: Row, function: Function, others: Sequence[Implementation]) -> Function:
-    """`function`, which is NumPy's, and from so many elements on the first of the `others` that serves.
+    """`function`, which is NumPy's, and from so many elements on the first of the `others` that suits.
 
     There is a form for each number of operands: passing on any took 1.05 of the time of small arrays.
     """
@@ -134,7 +134,7 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
 
 def with_half_precision(by_formula: Implementation, kernel: Function) -> Function:
     """A kernel for arrays of any size, and for half precision the formula of the operation."""
-    # A kernel that widens half-precision numbers asks for them as this does: once is enough.
+    # A kernel that widens half precision checks for it as this does: once is enough.
     plain = getattr(kernel, "__wrapped__", kernel)
 
     @functools.wraps(kernel)
@@ -148,7 +148,8 @@ def with_half_precision(by_formula: Implementation, kernel: Function) -> Functio
 
 
 def implementations(row: Row, entries: Mapping[str, Function]) -> list[Implementation]:
-    """What serves a row in NumPy's place, in the order in which they are asked; that of half precision, if any, is the first."""
+    """What computes a row instead of NumPy, in the order in which they are tried; that of half precision, if any, is the
+    first."""
     found: list[Implementation] = []
     if row.half:
         found.append(functools.partial(half_precision.of_many, row))
@@ -209,7 +210,7 @@ def _by_formula(row: Row, operands: Sequence[Any], out: Array | None) -> Any:
 
 
 def _are_alike(x: Array, operands: Sequence[Any]) -> bool:
-    """Whether these are row-major arrays of one dtype and one shape, and numbers."""
+    """Whether these are row-major arrays of one dtype and one shape, and scalars."""
     arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
     return all(array.dtype == x.dtype and array.shape == x.shape and array.flags.c_contiguous for array in arrays)
 

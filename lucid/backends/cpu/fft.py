@@ -1,6 +1,6 @@
 """Fourier transforms on the CPU, one dimension after the other.
 
-By a kernel, where the length is a product of 4 and powers of 2, 3 and 5 and there are not only few numbers, else by NumPy
+By a kernel, where the length is a product of 4 and powers of 2, 3 and 5 and there are not only few elements, else by NumPy
 (pocketfft).
 """
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REAL_LENGTHS = frozenset(2 * length for length in COMPLEX_LENGTHS)
 
 @functools.cache
 def _kernels() -> Any:
-    """They compile with Numba: imported with the first as many numbers, once, as even the question takes 0.4 us."""
+    """They compile with Numba: imported with the first as many elements, once, as even the check takes 0.4 us."""
     from lucid_kernels.cpu.fft import fft
 
     return fft
@@ -47,7 +47,7 @@ def _parts(shape: tuple[int, ...], axis: int) -> list[tuple[slice, ...]]:
 
 
 def _by_numpy(function: Kernel, x: Array, axis: int, length: int, norm: str, forward: bool, y: Array) -> Array:
-    """``function(x)`` of `length` numbers along `axis`, in `y`.
+    """``function(x)`` of `length` elements along `axis`, in `y`.
 
     What it does not scale NumPy computes in double precision, and converts, in 2.5 to 4 times the time. So single precision is
     scaled, and scaled back.
@@ -60,8 +60,8 @@ def _by_numpy(function: Kernel, x: Array, axis: int, length: int, norm: str, for
         with np.errstate(all="ignore"):  # each thread has its own
             function(x[part], length, axis, norm if as_asked else scaled, target)
             if not as_asked:
-                numbers = target.view(np.float32)  # a product with a complex number takes 4 times as long
-                numbers *= np.float32(length)
+                parts = target.view(np.float32)  # a product with a complex number takes 4 times as long
+                parts *= np.float32(length)
 
     if x.size >= sizes.FFT_SHARED_FROM:
         share(compute, _parts(x.shape, axis))
@@ -71,7 +71,7 @@ def _by_numpy(function: Kernel, x: Array, axis: int, length: int, norm: str, for
 
 
 def _scale(norm: str, forward: bool, count: int) -> float:
-    """What multiplies the sums of the transform of `count` numbers."""
+    """What multiplies the sums of the transform of `count` elements."""
     if norm == "ortho":
         return 1.0 / math.sqrt(count)
     return 1.0 / count if (norm == "forward") == forward else 1.0
@@ -93,7 +93,7 @@ def _line(x: Array, axis: int, norm: str, forward: bool) -> Array:
 
 
 def fft_c2c(x: Array, *, axes: Axes, norm: str, forward: bool) -> Array:
-    """The transform of any numbers, or its inverse."""
+    """The transform of real or complex elements, or its inverse."""
     if x.size == 0:
         return x.astype(np.result_type(x.dtype, np.complex64))
     for axis in reversed(axes):

@@ -33,9 +33,9 @@ def of_many(row: Row, operands: Sequence[Any], out: Array | None, attributes: di
 
 
 def by_formula(row: Row, operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Array | None:
-    """The operation of `row` of arrays of one half-precision dtype, broadcast, of numbers, and of None where it may be absent.
+    """The operation of `row` of arrays of one half-precision dtype, broadcast, of scalars, and of None where it may be absent.
 
-    None unless the arrays lie in rows, or are one number for all elements, and the processor converts their numbers.
+    None unless the arrays lie in rows, or are one scalar for all elements, and the processor converts their dtype.
     """
     like: Any = operands[0] if operands[0].__class__ is np.ndarray else operands[1]
     kernels = _kernels(like.dtype)
@@ -71,7 +71,7 @@ def by_formula(row: Row, operands: Sequence[Any], out: Array | None, attributes:
         elif operand is None:
             arrays.append(None)
         else:
-            with np.errstate(over="ignore"):  # numbers that are too large are infinite
+            with np.errstate(over="ignore"):  # values that are too large are infinite
                 arrays.append(np.asarray(operand, like.dtype))
     present = tuple([array is not None for array in arrays])
     program = common.program(row, like.dtype, present, tuple(attributes.items()) if attributes else ())
@@ -80,7 +80,7 @@ def by_formula(row: Row, operands: Sequence[Any], out: Array | None, attributes:
 
 @functools.cache
 def _kernels(dtype: Any) -> tuple[Kernel, Any, Any, Kernel] | None:
-    """What computes with numbers of `dtype`, if that is a half-precision one; None where no kernel converts them."""
+    """What computes with `dtype`, if that is a half-precision one; None where no kernel converts them."""
     if dtype not in HALVES:
         return None
     from lucid_kernels.cpu.arrays import half_precision

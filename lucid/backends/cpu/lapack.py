@@ -60,7 +60,7 @@ def factorizations() -> SimpleNamespace:
     numpy: Any = np.linalg
 
     def checked(given: tuple[Any, ...]) -> Any:
-        """All but the last result, which tells by numbers that are not 0 what has failed."""
+        """All but the last result, LAPACK's info, which is not 0 where something has failed."""
         *results, info = given
         if info.any():
             raise np.linalg.LinAlgError("the algorithm has failed")

@@ -8,7 +8,7 @@ Array = Any
 
 
 def poisson_quantile(rate: Array, chance: Array) -> Array:
-    """The smallest numbers of events that are not exceeded with more than the probabilities `chance` in [0, 1), for finite
+    """The smallest counts of events that are not exceeded with more than the probabilities `chance` in [0, 1), for finite
     rates >= 0; all float64, of one shape.
     """
     from lucid_kernels.cpu.random import poisson as kernels

@@ -54,9 +54,9 @@ def _in_place(rows: Array, axis: int) -> Array:
 
 
 def _order(keys: Array, wide_keys: bool, axis: int) -> Array:
-    """The places of the keys, which are overwritten, along their last axis, in the order of `axis`."""
-    places = _kernels().order(keys.reshape(-1, keys.shape[-1]), wide_keys)
-    return _in_place(places.reshape(keys.shape), axis)
+    """The indices of the keys, which are overwritten, along their last axis, in the order of `axis`."""
+    positions = _kernels().order(keys.reshape(-1, keys.shape[-1]), wide_keys)
+    return _in_place(positions.reshape(keys.shape), axis)
 
 
 def argsort(x: Array, axis: int) -> Array:
@@ -85,8 +85,8 @@ def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
     if wide_keys or not _kernels().suits_first(keys.shape[-1], k):
         indices = np.ascontiguousarray(_order(keys, wide_keys, axis)[(*(slice(None),) * axis, slice(k))])
     else:
-        places = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)
-        indices = _in_place(places.reshape(*keys.shape[:-1], k), axis)
+        positions = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)
+        indices = _in_place(positions.reshape(*keys.shape[:-1], k), axis)
     return gather(x, indices, axis=axis), indices
 
 
@@ -115,20 +115,20 @@ def lexsort(rows: Array) -> Array:
         size = next(size for size in (1, 2, 4, 8) if 8 * size >= bits)
         text = np.ascontiguousarray(keys.astype(f">u{size}"))
         return np.argsort(text.view(f"S{size * keys.shape[1]}").reshape(-1), kind="stable")
-    places: Any = None
+    positions: Any = None
     for group in reversed(groups):
         joined = np.zeros(len(keys), np.uint64)
         for column in group.T:
             joined <<= np.uint64(bits % 64)  # the only column of 64 bits needs no place
             joined |= column
-        joined = joined if places is None else joined[places]
+        joined = joined if positions is None else joined[positions]
         found_order = _order(joined[None], bits * group.shape[1] > 32, 1)[0]
-        places = found_order if places is None else places[found_order]
-    return places
+        positions = found_order if positions is None else positions[found_order]
+    return positions
 
 
 def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
-    """For rows of sorted `edges` (rows, m), or one vector (m,), the places of `values` (rows, n) or (any shape)."""
+    """For rows of sorted `edges` (rows, m), or one vector (m,), the positions of `values` (rows, n) or (any shape)."""
     kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
     few = values.size < sizes.MANY and (edges.ndim == 1 or len(edges) < sizes.SEARCH_FEW_ROWS)
     if few or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
@@ -145,8 +145,8 @@ def _search_by_rows(edges: Array, values: Array, side: Any) -> Array:
     if edges.ndim == 1:
         return np.asarray(np.searchsorted(edges, values.reshape(-1), side)).reshape(values.shape)
     found: Array = np.empty(values.shape, np.int64)
-    for places, row, wanted in zip(found, edges, values, strict=True):
-        places[:] = row.searchsorted(wanted, side)
+    for positions, row, wanted in zip(found, edges, values, strict=True):
+        positions[:] = row.searchsorted(wanted, side)
     return found
 
 

@@ -25,7 +25,7 @@ def of_large(row: Row, operands: Sequence[Any], out: Array | None, attributes: d
 
 
 def apply(name: str, *operands: Any, out: Array | None = None) -> Array | None:
-    """NumPy's function `name` of large arrays and numbers; None where NumPy has to do it."""
+    """NumPy's function `name` of large arrays and scalars; None where NumPy has to do it."""
     computed: Array | None = _kernels().apply(ufunc(name), *operands, out=out)
     return computed
 

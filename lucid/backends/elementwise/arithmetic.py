@@ -1,4 +1,4 @@
-"""Operations of two numbers."""
+"""Operations of two arguments."""
 from __future__ import annotations
 
 from ..sizes import LARGE, MANY

@@ -1,4 +1,4 @@
-"""Comparisons, questions, logic and bits."""
+"""Comparisons, predicates, logic and bits."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +9,7 @@ from . import row
 from .row import COMPOSED, EXPRESSION, FORMULA, PRIMITIVE, Kernel, Row
 
 _REAL = "?bBhHiIlLqQefd"
-# Elements from which NumPy compares numbers with 0 in a quarter of the time of asking whether they are true, one by one.
+# Elements from which NumPy compares elements with 0 in a quarter of the time of converting each to a bool.
 _ASKED = 1 << 10
 
 

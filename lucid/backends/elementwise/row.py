@@ -14,7 +14,7 @@ COMPOSED, FORMULA = "composed", "formula"
 #: Of `accurate` and `formula`; see there.
 ALWAYS, WITH_VECTORS = "always", "with vectors"
 PRIMITIVE, EXPRESSION, INTERNAL = "primitive", "expression", "internal"
-#: Of `Kernel.layout`: what a kernel asks of its arrays.
+#: Of `Kernel.layout`: what a kernel needs of its arrays.
 ROWS, ALIKE, ANY = "rows", "alike", "any"
 
 #: With AVX-512 NumPy computes many functions with vectors, else with libm, number by number.
@@ -23,10 +23,10 @@ NUMPY_HAS_VECTORS = bool(np._core._multiarray_umath.__cpu_features__.get("AVX512
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kernel:
-    """One of our kernels on a CPU that serves where NumPy does not, and when."""
+    """One of our kernels on a CPU that is faster than NumPy, and when."""
 
     #: FORMULA; or ``module.function`` of `lucid_kernels.cpu.elementwise`, with a dot in front of `lucid.backends.cpu`; or a
-    #: function of the table and the operands, in terms of other operations. It may return None: not served.
+    #: function of the table and the operands, in terms of other operations. It may return None: it does not suit.
     function: str | Callable[..., Any]
     least: int = LARGE  # elements of the first array from which it is faster
     dtypes: str | None = "fd"  # character codes of the first array; None: all
@@ -39,8 +39,8 @@ class Row:
     """An elementwise operation: all that the backends, `out=`, the device 'meta' and `lucid.fuse` know of it."""
 
     name: str
-    arrays: int = 1  # operands; those after the first may be numbers
-    #: NumPy's and CuPy's function if it has another name, or COMPOSED. It serves small, strided and mixed arrays. FORMULA: the
+    arrays: int = 1  # operands; those after the first may be scalars
+    #: NumPy's and CuPy's function if it has another name, or COMPOSED. It computes small, strided and mixed arrays. FORMULA: the
     #: kernels of both sides are compiled of the formula in `symbolic/`, for arrays of any size, layout and floating dtype.
     function: str = ""
     #: The module of kernels for arrays of any size, on both sides, where NumPy and CuPy have no function.
@@ -49,7 +49,7 @@ class Row:
     cuda: str = ""  # the kernel of `lucid_kernels.cuda.elementwise` in the place of CuPy's function
 
     # ---- on a CPU
-    kernels: tuple[Kernel, ...] = ()  # the first that serves is taken
+    kernels: tuple[Kernel, ...] = ()  # the first that suits is taken
     loops: bool | str = False  # whether NumPy's loops run on all threads, or by which ufunc
     loop_kinds: str = "biuf"  # of dtypes
     #: When NumPy's float32 is 1.3 to 4 units in the last place off where PyTorch's is 0.5 to 0.9, so that it is computed in
@@ -70,7 +70,7 @@ class Row:
     #: The public function of that name hands floating-point operands over as they are, so that `x.add_` may write at once:
     in_place: bool = False
     in_place_complex: bool = False  # complex ones too
-    tensors: int = 0  # so many operands after the first are no numbers
+    tensors: int = 0  # so many operands after the first are no scalars
     scaled: int = 0  # the sign of `alpha`, with which it is `add_scaled`
     fused_from: int = 0  # elements from which the public function is a formula of several operations, if it becomes one
 

@@ -1,4 +1,4 @@
-"""Operations of several numbers, of which NumPy takes more than one operation; CuPy fuses them."""
+"""Operations of several arguments, of which NumPy takes more than one operation; CuPy fuses them."""
 from __future__ import annotations
 
 from typing import Any

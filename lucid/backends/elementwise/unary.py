@@ -1,4 +1,4 @@
-"""Functions of one number."""
+"""Functions of one argument."""
 from __future__ import annotations
 
 import math
@@ -43,7 +43,7 @@ def _divided(table: Any, x: Any, *, out: Any = None) -> Any:
 
 
 def _product(name: str, *operands: Any, **others: Any) -> Row:
-    """A function that our product serves where it is large: NumPy is slow at it."""
+    """A function that our product computes where it is large: NumPy is slow at it."""
     return Row(name, kernels=(Kernel(_through("mul", *operands), out=False),), out="all", formula=EXPRESSION, **others)
 
 

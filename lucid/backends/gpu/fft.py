@@ -14,7 +14,7 @@ Kernel = Callable[..., Any]
 
 
 def fft_c2c(x: Array, *, axes: Axes, norm: str, forward: bool) -> Array:
-    """The transform of any numbers, or its inverse."""
+    """The transform of real or complex elements, or its inverse."""
     if x.size == 0:
         return x.astype(np.result_type(x.dtype, np.complex64))
     return cupy.ascontiguousarray((cupy.fft.fftn if forward else cupy.fft.ifftn)(x, axes=axes, norm=norm))

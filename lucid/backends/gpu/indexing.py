@@ -32,12 +32,12 @@ def scatter_add(array: Array, index: Any, values: Array) -> None:
         cupyx.scatter_add(array, index, values)
 
 
-def _combine_at(combine: Kernel, result: Array, places: tuple[Array, ...], source: Array) -> None:
+def _combine_at(combine: Kernel, result: Array, indices: tuple[Array, ...], source: Array) -> None:
     """Sorted by place, scanned within each place, the last of each written: CuPy has no `ufunc.at` for most functions."""
     if not source.size:
         return
     flat = cupy.zeros(source.shape, np.int64)
-    for place, length in zip(places, result.shape, strict=True):
+    for place, length in zip(indices, result.shape, strict=True):
         flat = flat * length + place
     flat = flat.reshape(-1)
     order = cupy.argsort(flat, kind="stable")

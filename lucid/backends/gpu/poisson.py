@@ -15,10 +15,10 @@ def table(entries: dict[str, Kernel]) -> dict[str, Kernel]:
     """The operation, with the other `entries` of the backend, by the time of a call."""
 
     def poisson_quantile(rate: Array, chance: Array) -> Array:
-        """The smallest numbers of events that are not exceeded with more than the probabilities `chance` in [0, 1), for finite
+        """The smallest counts of events that are not exceeded with more than the probabilities `chance` in [0, 1), for finite
         rates >= 0; all float64, of one shape.
         """
-        # Nine standard deviations hold all numbers that 53 bits can tell apart; small rates have a longer tail.
+        # Nine standard deviations hold all counts that 53 bits can tell apart; small rates have a longer tail.
         width = 9 * cupy.sqrt(rate) + 40
         low, high = cupy.maximum(cupy.floor(rate - width), 0), cupy.ceil(rate + width)
         for _ in range(math.ceil(math.log2(float((high - low).max()))) + 1 if rate.size else 0):

@@ -28,7 +28,7 @@ def topk(x: Array, *, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
 
 def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
-    """For rows of sorted `edges` (rows, m), or one vector (m,), the places of `values` (rows, n) or (any shape)."""
+    """For rows of sorted `edges` (rows, m), or one vector (m,), the positions of `values` (rows, n) or (any shape)."""
     edges, values = wide(edges), wide(values)
     if edges.ndim > 1:
         return _bisect(edges, values, right)

@@ -24,8 +24,8 @@ class Probe:
     def __init__(self, name: str, *values: Any, least: int = 2, step: int = 1) -> None:
         self._name, self._least = name, least
         lengths = _lengths(values)
-        numbers = {length: least + step * place for place, length in enumerate(sorted(lengths - {0, 1}))}
-        self._small = {0: 0, 1: 1} | numbers
+        small_lengths = {length: least + step * place for place, length in enumerate(sorted(lengths - {0, 1}))}
+        self._small = {0: 0, 1: 1} | small_lengths
         self._full = {number: length for length, number in self._small.items() if number or 0 in lengths}
         self._given: dict[int, tuple[np.ndarray, MetaArray]] = {}
 
@@ -76,8 +76,8 @@ def harmless(shape: Sequence[int], dtype: Any, number: int) -> np.ndarray:
         return np.zeros(shape, dtype)
     array = np.full(shape, number, dtype)
     if len(shape) > 1:
-        places = np.arange(min(shape[-2:]))
-        array[..., places, places] = number + 1
+        diagonal = np.arange(min(shape[-2:]))
+        array[..., diagonal, diagonal] = number + 1
     return array
 
 

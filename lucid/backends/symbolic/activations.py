@@ -10,8 +10,8 @@ from .primitives import Array, Operand, by_formula, entry
 
 
 def _entry(formula: Callable[..., Any]) -> None:
-    def rule(*operands: Operand, **numbers: Any) -> Array:
-        return by_formula(formula, *operands, **numbers)
+    def rule(*operands: Operand, **scalars: Any) -> Array:
+        return by_formula(formula, *operands, **scalars)
 
     rule.__name__ = formula.__name__
     entry(rule)

@@ -6,7 +6,7 @@ from typing import Any
 
 from lucid_kernels.expression import Node
 
-_DIMENSIONS = 32  # more than anybody asks for: an operation on dimension 3 is refused by its name, not by an index
+_DIMENSIONS = 32  # more than anybody needs: an operation on dimension 3 is refused by its name, not by an index
 
 
 class Untraceable(TypeError):
@@ -32,7 +32,7 @@ class _Length(int):
 
 
 class _Size(int):
-    """The number of elements: operators choose a kernel by it. Users may not ask, and an error may not tell."""
+    """The number of elements: operators choose a kernel by it. Users may not read it, and an error may not tell."""
 
     __slots__ = ()
     __int__ = __index__ = __format__ = _Length._refuse
@@ -83,7 +83,7 @@ class SymbolicArray:
     __array_ufunc__ = __array_function__ = _refuse
 
     def reshape(self, *shape: Any) -> Any:
-        """Raises Untraceable, as every way to another shape does."""
+        """Raises Untraceable, as every change of shape does."""
         raise Untraceable(SHAPES)
 
     transpose = view = reshape

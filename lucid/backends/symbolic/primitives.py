@@ -44,7 +44,7 @@ def _number(value: Operand) -> Any:
 
 
 def same(*operands: Operand) -> list[Array]:
-    """`operands` in their common dtype; Python numbers take that of the arrays."""
+    """`operands` in their common dtype; Python scalars take that of the arrays."""
     dtypes = {operand.dtype for operand in operands if operand.__class__ is Array}
     dtype = dtypes.pop() if len(dtypes) == 1 else np.result_type(*dtypes)
     return [cast_to(operand, dtype) if operand.__class__ is Array else constant(_number(operand), dtype)
@@ -81,10 +81,10 @@ def entry(rule: Rule) -> Rule:
     return rule
 
 
-def by_formula(formula: Callable[..., Node], *operands: Operand, **numbers: Any) -> Array:
+def by_formula(formula: Callable[..., Node], *operands: Operand, **scalars: Any) -> Array:
     """What a formula of the kernels makes of `operands`, in their common dtype."""
     arrays = same(*operands)
-    node = formula(*[x.node for x in arrays], **{name: _number(value) for name, value in numbers.items()})
+    node = formula(*[x.node for x in arrays], **{name: _number(value) for name, value in scalars.items()})
     return Array(node, max(x.ndim for x in arrays))
 
 

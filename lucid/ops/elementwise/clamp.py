@@ -52,7 +52,7 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     floating = require_tensor("clamp", input)._array.dtype.kind == "f"
     if floating and min.__class__ in _PLAIN_BOUNDS and max.__class__ in _PLAIN_BOUNDS:
-        return _clip(input, min, max)  # as they are: the questions below take twice as long as the rest of the call
+        return _clip(input, min, max)  # as they are: the checks below take twice as long as the rest of the call
     given = [value for value in (input, min, max) if value is not None]
     if any(value.__class__ is complex or (isinstance(value, Tensor) and value._array.dtype.kind == "c") for value in given):
         raise NotImplementedError("clamp is not supported for complex types")

@@ -5,8 +5,8 @@
 `addmm`: a tensor plus a product.
 `einsum`: Einstein's summation.
 `bilinear`: bilinear forms.
-`norm`, `vector_norms`, `matrix_norms`: norms.
-`distances`: `cdist`, `pdist`, `renorm`.
+`norm`, `vector_norms`, `matrix_norms`: norms, `dist`, `renorm`.
+`distances`: `cdist`, `pdist`, cosine similarity.
 `solve`: systems and inverses.
 `triangular`: triangular systems and Cholesky factors.
 `lu`: LU factorization and systems solved by it.

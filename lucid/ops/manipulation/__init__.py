@@ -8,9 +8,9 @@
 `_join_split`: joining and splitting without checks, each the gradient of the other.
 `repetition`: elements repeated.
 `reordering`: `flip`, `roll`, `rot90`.
-`diagonals`: triangles and diagonals.
+`diagonals`: triangles and diagonals, and their indices.
 `padding`: `pad`.
-`grids`: `meshgrid`, combinations, indices of triangles, `logspace`.
+`grids`: `meshgrid`, combinations, `logspace`.
 `strides`: `as_strided`, `unfold`, and changes of the shape in place.
 `storage`: the memory behind tensors.
 `buffers`: tensors over given memory.

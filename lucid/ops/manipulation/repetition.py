@@ -14,7 +14,7 @@ from .broadcasting import expand
 from .padding import pad
 from .shape import ravel, reshape, unsqueeze
 
-_bag_numbers = Op("bag_numbers")  # of "bags" of positions, one for each element
+_bag_indices = Op("bag_indices")  # of "bags" of positions, one for each element
 
 METHODS = ("repeat", "tile", "repeat_interleave")
 
@@ -74,7 +74,7 @@ def _repeated(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
         if (repeats < 0).any():
             raise RuntimeError("repeats can not be negative")
         edges = pad(repeats.to(input.device, _dtypes.int64).cumsum(0), (1, 0))
-        return input.index_select(dim, _bag_numbers(edges, count=int(edges[-1])))
+        return input.index_select(dim, _bag_indices(edges, count=int(edges[-1])))
     times = int(repeats)
     shape = input._array.shape
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))

@@ -8,7 +8,7 @@
 `normalization`, `group_normalization`, `rms_norm`, `response_normalization`: normalisation.
 `attention`, `multi_head_attention`: attention, and with its projections.
 `recurrent`: RNN, LSTM and GRU.
-`embedding`, `embedding_bag`: lookup tables.
+`embedding`, `embedding_bag`: lookup tables, one-hot vectors.
 `resampling`, `grid_sampling`: interpolation, and at any coordinates.
 `pixel_shuffle`: channels as pixels, and channels shuffled.
 `losses`: losses.

@@ -29,7 +29,7 @@ def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tenso
     table = weight if needs_factors else None
 
     def vjp(g: Tensor, y: Any) -> Sequence[Any]:
-        bags = _bag_numbers(offsets, count=indices._array.shape[0])
+        bags = _bag_indices(offsets, count=indices._array.shape[0])
         slopes, to_weight, to_factors = embedding_op(g, bags, padding_idx=None), None, None
         if table is not None:
             to_factors = (slopes * embedding_op(table, indices, padding_idx=None)).sum(1)
@@ -49,7 +49,7 @@ _bag_sums = Op("bag_sums", _rule)
 _bag_maxima = Op("bag_maxima")
 
 
-_bag_numbers, _bag_edges, _bag_lengths = Op("bag_numbers"), Op("bag_edges"), Op("bag_lengths")
+_bag_indices, _bag_edges, _bag_lengths = Op("bag_indices"), Op("bag_edges"), Op("bag_lengths")
 
 
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,

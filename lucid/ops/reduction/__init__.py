@@ -3,8 +3,8 @@
 `reduction`: sums, means, products, `any`, `all`.
 `max_min`: extremes and their positions.
 `var_std`: variances, covariances, correlations.
-`cumulative`: running sums, products and extremes, `diff`.
+`cumulative`: running sums, products and extremes.
 `trapezoid`: integrals.
-`finite_differences`: `gradient`.
+`finite_differences`: `gradient`, `diff`.
 `axes`, `selection`: what reductions share, and what `max`, `sort` and `topk` share.
 """

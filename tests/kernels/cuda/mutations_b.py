@@ -361,5 +361,5 @@ MUTATIONS = [
     Mutation(STEP, "list: past the end of a part", r"next < end \? next : end", "next", check_optimizer),
     Mutation(STEP, "list: the tensor before", "return low;", "return low > 0 ? low - 1 : 0;", check_optimizer),
     Mutation(STEP, "list: always the start of a tensor", r"body\(k, start - before,", "body(k, 0,", check_optimizer),
-    Mutation(STEP, "list: numbers of the first tensor", r"\(i64\)tensor \* numbers \+ which", "which", check_optimizer),
+    Mutation(STEP, "list: scalars of the first tensor", r"\(i64\)tensor \* scalars \+ which", "which", check_optimizer),
 ]

@@ -98,8 +98,8 @@ def test_a_check_that_fails_by_itself_is_an_error(family: Any) -> None:
 
 def test_places_keeps_to_one_file() -> None:
     text = '#line 1 "a.cu"\nx\n#line 1 "b.cuh"\nx\n#line 2 "a.cu"\nx x\n'
-    assert [match.start() for match in mutation.places(text, "a.cu", "x")] == [15, 50, 52]
-    assert len(mutation.places(text, "b.cuh", "x")) == 1
+    assert [match.start() for match in mutation.sites(text, "a.cu", "x")] == [15, 50, 52]
+    assert len(mutation.sites(text, "b.cuh", "x")) == 1
 
 
 def test_collect_reads_the_declarations(tmp_path: pathlib.Path) -> None:

@@ -13,7 +13,7 @@
 `image_batch`: where the images of a batch or the slices of a volume lie.
 `volume`: which slices of a volume meet.
 
-Winograd serves 3x3 taps with stride 1 and 16 channels or more, `depthwise` one input channel a group, `pointwise` 1x1 taps,
+Winograd suits 3x3 taps with stride 1 and 16 channels or more, `depthwise` one input channel a group, `pointwise` 1x1 taps,
 `direct` the rest. Where the taps cover the whole image, a convolution is a product of matrices.
 """
 from ..runtime import numba_import as numba_import

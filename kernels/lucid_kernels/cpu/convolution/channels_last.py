@@ -30,10 +30,10 @@ def whole(channels: int) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def places_of(rows: int, width: int, columns: int, left: int, channels: int) -> Array:
+def offsets_of(rows: int, width: int, columns: int, left: int, channels: int) -> Array:
     """Where the pixels of `rows` rows of an image lie in a band of `columns` columns, which begins `left` before the image.
 
-    What is outside of the band has the place behind it, and so has a vector of pixels that are not there. Kept: it takes 10 us.
+    What is outside of the band has the offset behind it, and so has a vector of pixels that are not there. Kept: it takes 10 us.
     """
     column = np.arange(width) + left
     place = (np.arange(rows).reshape(-1, 1) * columns + column) * channels
@@ -54,24 +54,24 @@ def _square(builder: ir.IRBuilder, vectors: Vectors, channels: Any, count: Any, 
     none = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES)
     with vectors_of(builder, channels) as (channel, _), vectors_of(builder, count) as (pixel, _):
         there = vectors.first(builder.sub(count, pixel))
-        numbers = [builder.add(channel, ir.Constant(I64, lane)) for lane in range(LANES)]
-        masks = [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in numbers]
+        indices = [builder.add(channel, ir.Constant(I64, lane)) for lane in range(LANES)]
+        masks = [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in indices]
         fits = [builder.icmp_signed("<=", builder.add(at, ir.Constant(I64, LANES)), length)
                 for at, length in ((channel, channels), (pixel, count))]
         body(channel, pixel, masks, builder.and_(*fits))
 
 
 @intrinsic
-def gather_band(typing, x, start, plane, channels, count, places, first, band):
-    """band[places[first + p] + c] = x[start + c * plane + p] for p < count and c < channels, unchecked.
+def gather_band(typing, x, start, plane, channels, count, offsets, first, band):
+    """band[offsets[first + p] + c] = x[start + c * plane + p] for p < count and c < channels, unchecked.
 
     Up to whole vectors of pixels and channels, what is beyond is set to 0.
     """
     integer = types.int64
-    signature = types.void(x, integer, integer, integer, integer, places, integer, band)
+    signature = types.void(x, integer, integer, integer, integer, offsets, integer, band)
 
     def emit(context, builder, signature, arguments):
-        x, places, band = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
+        x, offsets, band = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
         start, plane, channels, count, first = (arguments[i] for i in (1, 2, 3, 4, 6))
         vectors = Vectors(builder, x.type.pointee, LANES)
 
@@ -80,7 +80,7 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
             rows = [vectors.load_masked(gep(builder, source, builder.mul(plane, ir.Constant(I64, r))), mask)
                     for r, mask in enumerate(masks)]
             for j, column in enumerate(transposed(builder, rows)):
-                vectors.store(column, gep(builder, band, builder.load(gep(builder, places, first, pixel, j)), channel))
+                vectors.store(column, gep(builder, band, builder.load(gep(builder, offsets, first, pixel, j)), channel))
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()
@@ -88,26 +88,26 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
     return signature, emit
 
 
-def _pixels(builder: ir.IRBuilder, vectors: Vectors, band: Any, places: Any, channel: Any, pixel: Any) -> list[Any]:
+def _pixels(builder: ir.IRBuilder, vectors: Vectors, band: Any, offsets: Any, channel: Any, pixel: Any) -> list[Any]:
     """LANES pixels of each of LANES channels of a band."""
-    return transposed(builder, [vectors.load(gep(builder, band, builder.load(gep(builder, places, pixel, j)), channel))
+    return transposed(builder, [vectors.load(gep(builder, band, builder.load(gep(builder, offsets, pixel, j)), channel))
                                 for j in range(LANES)])
 
 
 @intrinsic
-def scatter_band(typing, band, places, channels, count, y, start, plane):
-    """y[start + c * plane + p] = band[places[p] + c] for p < count and c < channels, unchecked."""
+def scatter_band(typing, band, offsets, channels, count, y, start, plane):
+    """y[start + c * plane + p] = band[offsets[p] + c] for p < count and c < channels, unchecked."""
     integer = types.int64
-    signature = types.void(band, places, integer, integer, y, integer, integer)
+    signature = types.void(band, offsets, integer, integer, y, integer, integer)
 
     def emit(context, builder, signature, arguments):
-        band, places, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        band, offsets, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
         channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
         vectors = Vectors(builder, y.type.pointee, LANES)
 
         def body(channel, pixel, masks, whole):
             target = gep(builder, y, start, builder.mul(channel, plane), pixel)
-            for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
+            for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, offsets, channel, pixel), masks)):
                 vectors.store_reached(row, gep(builder, target, builder.mul(plane, ir.Constant(I64, r))), mask, whole)
 
         _square(builder, vectors, channels, count, body)
@@ -117,7 +117,7 @@ def scatter_band(typing, band, places, channels, count, y, start, plane):
 
 
 @jit
-def fill_band(x, n, depth, first_channel, channels, top, rows, row_size, places, band):
+def fill_band(x, n, depth, first_channel, channels, top, rows, row_size, offsets, band):
     """Rows top..top + rows of some channels of slice `depth` of sample n of x (N, C, D, H, W), zeros outside; a row of the band
     has `row_size`.
 
@@ -129,4 +129,4 @@ def fill_band(x, n, depth, first_channel, channels, top, rows, row_size, places,
     band[: first * row_size] = 0
     band[last * row_size : rows * row_size] = 0
     start = (((n * all_channels + first_channel) * slices + depth) * height + top + first) * width
-    gather_band(x.reshape(-1), start, slices * height * width, channels, (last - first) * width, places, first * width, band)
+    gather_band(x.reshape(-1), start, slices * height * width, channels, (last - first) * width, offsets, first * width, band)

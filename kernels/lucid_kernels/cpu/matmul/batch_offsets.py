@@ -8,7 +8,7 @@ import numpy as np
 from ..arrays.layout import Array
 
 
-def places(x: Array, lead: tuple[int, ...]) -> Array:
+def offsets_of(x: Array, lead: tuple[int, ...]) -> Array:
     """The bytes from the first of the stacked matrices to each, row by row, where `x` is broadcast to the leading shape."""
     missing = len(lead) + 2 - x.ndim
     total: Any = np.zeros(1, np.int64)

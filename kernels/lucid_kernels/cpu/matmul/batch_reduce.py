@@ -60,7 +60,7 @@ def _add_images(left: int, left_step: int, right: int, right_step: int, position
 @jit_parallel
 def _sum_parts(left: Any, right: Any, positions: int, depth: int, rows: int, columns: int, down: int, across: int, turned: bool,
                result: Any) -> None:
-    """result (parts, rows, columns), or the other way round if `turned`: the products of flat left (N, rows, P) and right
+    """result (parts, rows, columns), or transposed if `turned`: the products of flat left (N, rows, P) and right
     (N, columns, P), each part of some of the images.
 
     Tasks share the rows in `down` parts and the columns in `across` parts. `depth` positions at most are added up at a time.

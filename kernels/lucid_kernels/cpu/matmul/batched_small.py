@@ -20,7 +20,7 @@ from ..runtime.jit import jit, jit_parallel
 from ..simd.address import address_of
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.pointer import moved, pointer
-from .batch_offsets import places
+from .batch_offsets import offsets_of
 from .microkernels import MOST_VECTORS, make_multiply
 from .packing import copy_strip
 from .problem import Problem
@@ -49,7 +49,7 @@ _one, _two, _three = map(_make_strip, (1, 2, 3))
 
 
 @jit_parallel
-def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_step: int, column_step: int, b_places: Any,
+def _multiply(a: int, row_step: int, depth_step: int, a_offsets: Any, b: int, b_step: int, column_step: int, b_offsets: Any,
               depth: int, each: int, c: Any) -> None:
     """c (count, m, n), for the addresses of both operands, their steps, and the bytes from there to each matrix."""
     count, m, n = c.shape
@@ -60,10 +60,10 @@ def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_s
         room = np.empty(depth * width if column_step != 1 else 0, c.dtype)
         last: Any = min(count, first + each)
         for i in range(first, last):
-            left, right, pitch = pointer(c, a + a_places[i]), pointer(c, b + b_places[i]), b_step
+            left, right, pitch = pointer(c, a + a_offsets[i]), pointer(c, b + b_offsets[i]), b_step
             if column_step != 1:
                 turned, pitch = pointer(c, room.ctypes.data), width
-                if i == first or b_places[i] != b_places[i - 1]:
+                if i == first or b_offsets[i] != b_offsets[i - 1]:
                     copy_strip(right, column_step, b_step, n, depth, lanes, turned, width)
                 right = turned
             target = pointer(c, c.ctypes.data + i * m * n * c.itemsize)
@@ -107,6 +107,7 @@ def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
     lead, (m, k), n, item = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1], a.itemsize
     c = empty((*lead, m, n), a.dtype) if out is None else out
     each = max(1, _SHARE // (m * k * n + _OVERHEAD))
-    _multiply(address_of(a), a.strides[-2] // item, a.strides[-1] // item, places(a, lead), address_of(b), b.strides[-2] // item,
-              b.strides[-1] // item, places(b, lead), k, each, c.reshape(math.prod(lead), m, n))  # fmt: skip
+    _multiply(address_of(a), a.strides[-2] // item, a.strides[-1] // item, offsets_of(a, lead), address_of(b),
+              b.strides[-2] // item, b.strides[-1] // item, offsets_of(b, lead), k, each,
+              c.reshape(math.prod(lead), m, n))  # fmt: skip
     return c

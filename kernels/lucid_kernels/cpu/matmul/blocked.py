@@ -25,7 +25,7 @@ from ..runtime.jit import jit, jit_parallel
 from ..runtime.threads import THREADS
 from ..simd.address import address_of
 from ..simd.aligned import aligned_empty
-from ..simd.cpu_features import ASKS_WITHIN, VECTOR_BYTES, WHOLE_VECTORS
+from ..simd.cpu_features import PREFETCH_WITHIN, VECTOR_BYTES, WHOLE_VECTORS
 from ..simd.pointer import moved, pointer
 from ..simd.transpose import transpose_block
 from .microkernels import MOST_VECTORS, make_multiply
@@ -36,13 +36,13 @@ from .tiling import BLOCK_ROWS, FEW_ROWS, Plan, plan_of
 # Steps of a sum that are added up at a time: of more in a row rounding errors grow to more than twice PyTorch's.
 STEPS = 256
 # With AVX-512 the loads of a block are masked at the edge, in registers of their own. With AVX2 a mask would take a register of
-# the sums, so columns at the edge are copied into strips that are filled up; so would asking for what the next block needs.
+# the sums, so columns at the edge are copied into strips that are filled up; so would prefetching what the next block needs.
 _IS_WIDE = VECTOR_BYTES == 64
 _NO_SUMS = np.empty(0)
 
 
 def _make_strip(vector_count: int) -> Any:
-    block = make_multiply(BLOCK_ROWS, vector_count, filled=not _IS_WIDE, asks=_IS_WIDE and ASKS_WITHIN)
+    block = make_multiply(BLOCK_ROWS, vector_count, filled=not _IS_WIDE, prefetches=_IS_WIDE and PREFETCH_WITHIN)
     few = make_multiply(FEW_ROWS, vector_count, filled=not _IS_WIDE)
 
     @jit

@@ -1,7 +1,7 @@
 """Products of matrices: `MATMUL` says which implementation computes them. OpenBLAS's threads are kept out of them
 (`openblas_tiles` says why).
 
-Imports no Numba: an implementation is imported when it is asked for the first time.
+Imports no Numba: an implementation is imported when it is first considered.
 """
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ _STEPS = 1 if VECTOR_BYTES == 64 else 4
 
 
 def _opaque(builder: ir.IRBuilder, value: Any) -> Any:
-    """`value`, of which LLVM does not know what it is: with what it knew, it kept the places of all rows at all unrolled steps,
-    more than there are registers for, and products took 1.3 times as long on a Zen 3.
+    """`value`, of which LLVM does not know what it is: with what it knew, it kept the addresses of all rows at all unrolled
+    steps, more than there are registers for, and products took 1.3 times as long on a Zen 3.
     """
     return builder.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [value], False)
 
 
-def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, asks: bool = False) -> Any:
-    """The block of so many rows and vectors, which may read whole vectors of `filled` rows of b, and `asks` for what the next
+def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, prefetches: bool = False) -> Any:
+    """The block of so many rows and vectors, which may read whole vectors of `filled` rows of b, and `prefetches` what the next
     block of rows reads and writes.
     """
 
@@ -46,16 +46,16 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, as
             limit = builder.sub(rows, ir.Constant(I64, 1))
 
             def lines(start, step):
-                numbers = (ir.Constant(I64, r) for r in range(row_count))
-                reached = (builder.select(builder.icmp_signed("<", row, limit), row, limit) for row in numbers)
+                indices = (ir.Constant(I64, r) for r in range(row_count))
+                reached = (builder.select(builder.icmp_signed("<", row, limit), row, limit) for row in indices)
                 return [gep(builder, start, builder.mul(row, step)) for row in reached]
 
             def load(line, whole=False):
-                places = [gep(builder, line, v * lanes) for v in range(vector_count)]
-                return [*map(vectors.load, places[:-1]), vectors.load_part(places[-1], None if whole else last)]
+                pointers = [gep(builder, line, v * lanes) for v in range(vector_count)]
+                return [*map(vectors.load, pointers[:-1]), vectors.load_part(pointers[-1], None if whole else last)]
 
-            def ask(index):
-                """For a line of each row of the next block in turn; read to the L2 cache, as L1 may have room for one block."""
+            def prefetch(index):
+                """A line of each row of the next block in turn; read to the L2 cache, as L1 may have room for one block."""
                 row = builder.add(builder.urem(index, ir.Constant(I64, row_count)), ir.Constant(I64, row_count))
                 line = builder.mul(builder.and_(index, ir.Constant(I64, -lanes)), depth_step)
                 vectors.prefetch(gep(builder, a, builder.mul(row, row_step), line), write=False, level=2)
@@ -78,7 +78,7 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, as
                 after = builder.add(step, depth_step)
                 builder.store(_opaque(builder, after) if _STEPS > 1 else after, step_slot)
 
-            unrolled(builder, count, _STEPS, multiply_step, ask if asks else lambda _: None)
+            unrolled(builder, count, _STEPS, multiply_step, prefetch if prefetches else lambda _: None)
             with builder.if_then(add):
                 for line, total in zip(lines(added, added_pitch), totals):
                     for sum_, value in zip(total, load(line)):

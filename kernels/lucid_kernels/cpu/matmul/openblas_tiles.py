@@ -21,7 +21,7 @@ from ..runtime.jit import jit_parallel
 from ..runtime.threads import THREADS
 from ..simd.address import address_of
 from . import openblas
-from .batch_offsets import places
+from .batch_offsets import offsets_of
 from .problem import unit_steps
 
 Array = np.ndarray[Any, Any]
@@ -89,29 +89,29 @@ def _tiles_complex(a, b, c, m, n, k, flag_a, lda, flag_b, ldb, across, rows, col
 
 
 @jit_parallel
-def _stack32(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
+def _stack32(a, a_offsets, b, b_offsets, c, m, n, k, flag_a, lda, flag_b, ldb, each):
     """c (count, m, n) = a @ b, `each` of them a task; a, b and c are addresses, the others so many bytes behind the first."""
-    for task in numba.prange((a_places.shape[0] + each - 1) // each):
-        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
-            _sgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, np.float32(1), a + a_places[i], lda, b + b_places[i], ldb,
+    for task in numba.prange((a_offsets.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_offsets.shape[0], (task + 1) * each)):
+            _sgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, np.float32(1), a + a_offsets[i], lda, b + b_offsets[i], ldb,
                    np.float32(0), c + 4 * i * m * n, n)  # fmt: skip
 
 
 @jit_parallel
-def _stack64(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
+def _stack64(a, a_offsets, b, b_offsets, c, m, n, k, flag_a, lda, flag_b, ldb, each):
     """`_stack32` for float64."""
-    for task in numba.prange((a_places.shape[0] + each - 1) // each):
-        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
-            _dgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, 1.0, a + a_places[i], lda, b + b_places[i], ldb, 0.0,
+    for task in numba.prange((a_offsets.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_offsets.shape[0], (task + 1) * each)):
+            _dgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, 1.0, a + a_offsets[i], lda, b + b_offsets[i], ldb, 0.0,
                    c + 8 * i * m * n, n)  # fmt: skip
 
 
 @jit_parallel
-def _stack_complex(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each, item, one):
+def _stack_complex(a, a_offsets, b, b_offsets, c, m, n, k, flag_a, lda, flag_b, ldb, each, item, one):
     """`_stack32` for complex numbers of `item` bytes; at the address `one` 1 and 0."""
-    for task in numba.prange((a_places.shape[0] + each - 1) // each):
-        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
-            left, right, result = a + a_places[i], b + b_places[i], c + item * i * m * n
+    for task in numba.prange((a_offsets.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_offsets.shape[0], (task + 1) * each)):
+            left, right, result = a + a_offsets[i], b + b_offsets[i], c + item * i * m * n
             if item == _SINGLE:
                 _cgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, one, left, lda, right, ldb, one + item, result, n)
             else:
@@ -166,7 +166,7 @@ def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
     lead, (m, k), n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1]
     c = empty((*lead, m, n), a.dtype) if out is None else out
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
-    _call(_stack32, _stack64, _stack_complex, a.dtype, address_of(a), places(a, lead), address_of(b), places(b, lead),
+    _call(_stack32, _stack64, _stack_complex, a.dtype, address_of(a), offsets_of(a, lead), address_of(b), offsets_of(b, lead),
           address_of(c), m, n, k, flag_a, lda, flag_b, ldb, max(1, _TASK // (m * k * n)))  # fmt: skip
     return c
 

@@ -3,8 +3,8 @@
 With the 32 registers of AVX-512 they have 8 rows of two vectors. Three would take 0.9 of the time for many positions, but what is
 left of 64 fills a third of them: 56x56 positions take up to 1.24. With the 16 of AVX2 a block has 6 rows, or 4, of two vectors,
 and a panel is as wide as a cache line: 4 rows of three vectors, which share the loads as well, take 1.05 to 1.15 times as long.
-Four steps of the sum share the question for a line of the next panel and what else a loop needs: with that for each of them, and
-questions for the next block, a Zen 3 has no room for all multiply-adds and reaches four fifths of its peak.
+Four steps of the sum share the prefetch of a line of the next panel and what else a loop needs: with that for each of them,
+and prefetches of the next block, a Zen 3 has no room for all multiply-adds and reaches four fifths of its peak.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numba.core import cgutils
 
 from ..runtime.intrinsic import I64, intrinsic
 from ..runtime.jit import jit, jit_inline
-from ..simd.cpu_features import ASKS_WITHIN, VECTOR_BYTES
+from ..simd.cpu_features import PREFETCH_WITHIN, VECTOR_BYTES
 from ..simd.ir import Vectors, gep, unrolled
 from ..simd.pointer import moved
 from .packing import VECTORS, make_copy
@@ -61,9 +61,9 @@ def _make_multiply(row_count: int, columns: int) -> Any:
         """`row_count` rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
         `b` is a panel of pixels of `count` steps; the rows of `a` lie `line_step` apart, those of `added`, which may be those of
-        c, `added_pitch`. Meanwhile it asks for the lines of each step of what will be packed next, at `later` and `later_step`
+        c, `added_pitch`. Meanwhile it prefetches the lines of each step of what will be packed next, at `later` and `later_step`
         elements apart: `pace` / EACH_STEP lines with each step of the sum, one in an iteration at most; with many registers also
-        for what the next block needs. Nothing is checked.
+        what the next block needs. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
@@ -85,7 +85,7 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                     for total, value in zip(line, values):
                         vectors.add_product(total, value, scale)
 
-            def ask(step):
+            def prefetch(step):
                 """Of many lines at once the processor drops some, and the others keep it from reading what it needs at once."""
                 line = builder.udiv(builder.mul(step, pace), number(EACH_STEP))
                 place = builder.mul(line, later_step)
@@ -93,7 +93,7 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                     half = builder.mul(builder.and_(line, number(1)), number((columns - 1) * lanes))
                     place = builder.add(builder.mul(builder.lshr(line, number(1)), later_step), half)
                 vectors.prefetch(gep(builder, later, place), write=False, level=2)
-                if _IS_WIDE and ASKS_WITHIN:
+                if _IS_WIDE and PREFETCH_WITHIN:
                     ask_next(step)
 
             def ask_next(step):
@@ -110,7 +110,7 @@ def _make_multiply(row_count: int, columns: int) -> Any:
 
             totals = [[cgutils.alloca_once_value(builder, vectors.zero) for _ in range(columns)] for _ in range(row_count)]
             targets, starts = rows(c, pitch), rows(a, line_step)
-            unrolled(builder, count, _STEPS, multiply_step, ask)
+            unrolled(builder, count, _STEPS, multiply_step, prefetch)
             vectors.store_sums(totals, targets, add, rows(added, added_pitch))
             return context.get_dummy_value()
 

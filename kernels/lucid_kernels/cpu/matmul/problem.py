@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 
 def unit_steps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[bool, bool]:
-    """Whether the rows of a matrix, or of a stack of them, are contiguous, and its columns apart, and the other way round."""
+    """Whether the rows of a matrix, or of a stack of them, are contiguous, and its columns apart, and the reverse."""
     (rows, columns), (down, right) = shape[-2:], strides[-2:]
     return (right == item and down >= columns * item and down % item == 0,
             down == item and right >= rows * item and right % item == 0)

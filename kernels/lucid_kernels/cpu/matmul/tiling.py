@@ -104,8 +104,8 @@ def plan_of(left_shape: tuple[int, int], n: int, left: tuple[int, int], right: t
     Whether the result is turned depends on the operands only: the bits of a sum do.
     """
     operands = Operands(*left_shape, n, left, right, itemsize)
-    ways = [(operands, False)]
+    candidates = [(operands, False)]
     if right[1] != itemsize and n >= BLOCK_ROWS:
-        ways.append((operands.turned(), True))
-    chosen, turned = min(ways, key=lambda way: _best(way[0], way[1], 1)[0])
+        candidates.append((operands.turned(), True))
+    chosen, turned = min(candidates, key=lambda candidate: _best(candidate[0], candidate[1], 1)[0])
     return _best(chosen, turned, threads)[1]

@@ -33,7 +33,7 @@ PROCESSOR = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
 # Whether to prefetch, within the loop of a product, what the next block of rows reads and writes. On a Zen 5, which starts two
 # multiply-adds of 64 bytes in a cycle and two loads, prefetches cost more than they save: without, 1x1 taps take 0.8 to 0.98
 # of the time, and a GPT's products 0.96 to 0.98.
-ASKS_WITHIN = PROCESSOR != "znver5"
+PREFETCH_WITHIN = PROCESSOR != "znver5"
 
 
 # Bytes of one vector register.

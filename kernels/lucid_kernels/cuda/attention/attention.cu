@@ -3,7 +3,7 @@
 //
 // Scaled dot-product attention and its gradients, a tile of the scores at a time (Dao et al., "FlashAttention", 2022).
 //
-// A block has TILE queries and walks over the keys (or the other way round), TILE of them at a time; a thread holds MICRO
+// A block has TILE queries and walks over the keys (or the reverse), TILE of them at a time; a thread holds MICRO
 // rows and columns of each tile. Operands are staged through shared memory in slabs of 16 terms. The 16 threads of a row of
 // the tile are neighbours in a warp, so that sums and maxima over a row take shuffles only. A block computes TILE columns
 // of its results; wider ones take more blocks (blockIdx.y), each of which computes the scores again.

@@ -104,14 +104,14 @@ def power(a: Any, b: Any, *, out: Any = None) -> Any:
 
 
 def _as_arrays(a: Any, b: Any) -> tuple[Any, Any]:
-    """`a` and `b`, a number as an array of the other's dtype."""
+    """`a` and `b`, a scalar as an array of the other's dtype."""
     if not hasattr(a, "dtype"):
         return cupy.asarray(a, b.dtype), b
     return a, b if hasattr(b, "dtype") else cupy.asarray(b, a.dtype)
 
 
 def _broadcast(op: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
-    """Our kernel for two floating arrays of one dtype; CuPy's ufunc for everything else (numbers, integers, bool, complex)."""
+    """Our kernel for two floating arrays of one dtype; CuPy's ufunc for everything else (scalars, integers, bool, complex)."""
     kinds = {operand.dtype.char if hasattr(operand, "dtype") else "number" for operand in (a, b)}
     if len(kinds) > 1 or not kinds <= {*"eEfd"}:
         return launch.deliver(ufunc(a, b), out)

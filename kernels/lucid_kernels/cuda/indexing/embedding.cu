@@ -1,6 +1,6 @@
 // instantiate: embedding_grad<float>, embedding_grad<double>
 //
-// The gradient of a table whose rows were looked up by number: a segmented sum over the sorted numbers, in a fixed order: no
+// The gradient of a table whose rows were looked up by index: a segmented sum over the sorted indices, in a fixed order: no
 // float atomics, the same bits every time.
 #include "common.cuh"
 

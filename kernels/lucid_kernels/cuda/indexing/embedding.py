@@ -18,10 +18,10 @@ def embedding_grad(g: Any, indices: Any, *, rows: int, padding_idx: int | None, 
     dx.fill(0)
     if g.size:
         order = cupy.argsort(indices, kind="stable")
-        numbers = indices.astype(np.int64)[order]
+        sorted_indices = indices.astype(np.int64)[order]
         launch.kernel("embedding", f"embedding_grad<{launch.ctype(g.dtype)}>")(
             *launch.grid_1d(g.size),
-            (launch.contiguous(g), order, numbers, dx, np.int64(g.shape[0]), np.int64(g.shape[1]), np.int64(rows),
+            (launch.contiguous(g), order, sorted_indices, dx, np.int64(g.shape[0]), np.int64(g.shape[1]), np.int64(rows),
              np.int64(-1 if padding_idx is None else padding_idx), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)

@@ -6,14 +6,14 @@
 // instantiate: grid_sample_grad<double, 2, 2>, grid_sample_grad<double, 2, 4>, grid_sample_grad<double, 3, 1>
 // instantiate: grid_sample_grad<double, 3, 2>
 //
-// Images and volumes read at any coordinates: one thread for each point, which walks the channels, so that places and weights are
-// computed once. Neighbouring threads have neighbouring points: of a smooth grid these read neighbouring elements.
+// Images and volumes read at any coordinates: one thread for each point, which walks the channels, so that offsets and weights
+// are computed once. Neighbouring threads have neighbouring points: of a smooth grid these read neighbouring elements.
 #include "common.cuh"
 
 enum Padding { ZEROS, BORDER, REFLECTION };
 #define KEYS -0.75  // "Cubic convolution interpolation for digital image processing", 1981
 
-// The neighbours along one dimension: their places (-1 outside), weights, and the slopes of these by the coordinate.
+// The neighbours along one dimension: their offsets (-1 outside), weights, and the slopes of these by the coordinate.
 template <typename T, int TAPS> struct Neighbours {
   i64 place[TAPS];
   T weight[TAPS], slope[TAPS];
@@ -95,7 +95,7 @@ template <typename T, int DIMS, int TAPS> struct Neighbourhood {
   }
 };
 
-// What is outside counts as 0, whatever its weight: NaN for coordinates that are no numbers.
+// What is outside counts as 0, whatever its weight: NaN for coordinates that are NaN.
 template <typename T, int DIMS, int TAPS>
 __global__ void __launch_bounds__(256)
 grid_sample(const T* __restrict__ x, const T* __restrict__ grid, T* __restrict__ y, i64 samples, i64 channels, i64 points,
@@ -115,7 +115,7 @@ grid_sample(const T* __restrict__ x, const T* __restrict__ grid, T* __restrict__
   }
 }
 
-// Adds to dx, which is zero at first, in the order in which threads arrive; writes dgrid. Each only where it is asked for.
+// Adds to dx, which is zero at first, in the order in which threads arrive; writes dgrid. Each only where it is wanted.
 template <typename T, int DIMS, int TAPS>
 __global__ void __launch_bounds__(256)
 grid_sample_grad(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ grid, T* __restrict__ dx,

@@ -35,7 +35,7 @@ def grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corner
 @launch.upcast_half
 def grid_sample_grad(g: Any, x: Any, grid: Any, *, mode: str, padding_mode: str, align_corners: bool, with_input: bool,
                      with_grid: bool, out: Any = None) -> tuple[Any, Any]:
-    """The gradients (dx, dgrid) of `grid_sample`; None for one that is not asked for."""
+    """The gradients (dx, dgrid) of `grid_sample`; None for one that is not wanted."""
     out_x, out_grid = (None, None) if out is None else out
     dx = launch.result(out_x, x.shape if with_input else (1,), x.dtype)
     dgrid = launch.result(out_grid, grid.shape if with_grid else (1,), grid.dtype)

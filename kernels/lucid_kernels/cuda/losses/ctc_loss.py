@@ -29,12 +29,12 @@ def ctc_loss(
         x, labels, inputs, lengths = map(launch.contiguous, (x, labels, inputs, lengths))
         forward, backward = (cupy.empty((size, frames, 2 * width + 1), np.float64) for size in (batch, batch if with_grad else 0))
         arrays, sizes = (x, labels, inputs, lengths, forward, backward), (frames, batch, classes, width, blank)
-        numbers = (*map(np.int64, sizes), np.int32(zero_infinity))
+        scalars = (*map(np.int64, sizes), np.int32(zero_infinity))
         name = f"<{launch.ctype(x.dtype)}>"
         launch.kernel("ctc_loss", "ctc_states" + name)(
             (batch, 2 if with_grad else 1), (launch.row_block(2 * width + 1),),
-            (*arrays, losses, *numbers, launch.error_flag(), _BAD_LABEL),
+            (*arrays, losses, *scalars, launch.error_flag(), _BAD_LABEL),
         )  # fmt: skip
         if grad is not None and grad.size:
-            launch.kernel("ctc_loss", "ctc_grad" + name)(launch.grid_cap(frames * batch), (_WARP,), (*arrays, grad, *numbers))
+            launch.kernel("ctc_loss", "ctc_grad" + name)(launch.grid_cap(frames * batch), (_WARP,), (*arrays, grad, *scalars))
     return launch.deliver(losses, out_losses), None if grad is None else launch.deliver(grad, out_grad)

@@ -29,8 +29,8 @@ def _output_hw(
     ceil_mode: bool,
 ) -> tuple[int, int]:
     height, width = (
-        _output_size(*numbers, ceil_mode)
-        for numbers in zip(shape[-2:], kernel_size, stride, padding, dilation, strict=True)
+        _output_size(*axis, ceil_mode)
+        for axis in zip(shape[-2:], kernel_size, stride, padding, dilation, strict=True)
     )
     return height, width
 
@@ -55,7 +55,7 @@ def max_pool2d(
     relu: bool = False,
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """`(y, indices)`: the maxima, with `relu` ReLU of them, and their places as int64 indices into the H*W plane, with `relu` -1
+    """`(y, indices)`: the maxima, with `relu` ReLU of them, and their int64 indices into the H*W plane, with `relu` -1
     for those that it lets no gradient pass to.
     """
     hw = _output_hw(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
@@ -76,7 +76,7 @@ def max_pool2d(
 
 @launch.upcast_half(statistics=(1,))
 def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None) -> tuple[Any, Any]:
-    """`(y, indices)`: the maxima of `output_size` windows that cover the plane evenly, and their places."""
+    """`(y, indices)`: the maxima of `output_size` windows that cover the plane evenly, and their indices."""
     out_y, out_indices = out if out is not None else (None, None)
     y = launch.result(out_y, (*x.shape[:2], *output_size), x.dtype)
     indices = launch.result(out_indices, y.shape, np.dtype(np.int64))
@@ -96,7 +96,7 @@ def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu:
 
 @launch.upcast_half
 def max_unpool2d(x: Any, indices: Any, *, output_size: tuple[int, int], out: Any = None) -> Any:
-    """Zeros, and `x` at the places `indices` of the planes of the result; the last of equal ones."""
+    """Zeros, and `x` at the `indices` of the planes of the result; the last of equal ones."""
     return _scatter(x, indices, (*x.shape[:2], *output_size), out, add=False)
 
 

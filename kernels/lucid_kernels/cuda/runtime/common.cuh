@@ -9,7 +9,7 @@ typedef unsigned long long u64;
 #define GRID_STRIDE(i, n)                                                               \
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x, i##_step = (i64)gridDim.x * blockDim.x; i < (n); i += i##_step)
 
-// ---- numbers
+// ---- scalars
 template <typename T> __device__ __forceinline__ T infinity();
 template <> __device__ __forceinline__ float infinity<float>() { return CUDART_INF_F; }
 template <> __device__ __forceinline__ double infinity<double>() { return (double)CUDART_INF_F; }

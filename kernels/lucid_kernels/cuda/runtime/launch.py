@@ -33,7 +33,7 @@ _multiprocessors: dict[int, int] = {}
 
 # ---------------------------------------------------------------------------------------------------------- loading
 def source(name: str) -> str:
-    """The text that is compiled for family `name`, headers inlined. Everything that compiles asks this function."""
+    """The text that is compiled for family `name`, headers inlined. Everything that compiles calls this function."""
     return _source.load(name)
 
 
@@ -80,7 +80,7 @@ def reload() -> None:
     _kernels.clear()
 
 
-ctype = functools.cache(_ctype.ctype)  # a launch asks for it: NumPy takes 1 us for a dtype's name
+ctype = functools.cache(_ctype.ctype)  # a launch needs it: NumPy takes 1 us for a dtype's name
 
 
 # ------------------------------------------------------------------------------------------------------- geometry

@@ -3,14 +3,14 @@
 It is stricter than CuPy, so that code which passes here does not fail on a GPU:
 
 - `ndarray` is no `numpy.ndarray`: ``numpy.asarray(x)``, ``x + host_array`` and ``x[...] = host_array`` raise.
-- A name, keyword or argument that CuPy lacks raises, when a CuPy is installed to ask (it needs no GPU for that).
+- A name, keyword or argument that CuPy lacks raises, when a CuPy is installed to compare with (it needs no GPU for that).
 - Reductions give 0-d device arrays, never NumPy scalars. Arithmetic and type promotion are NumPy 2's.
 - A kernel's arguments are compared with its signature; strided arrays are refused (CuPy would ignore the strides).
 - Fresh memory is NaN and lies between inaccessible pages.
 - A captured graph records and does not run; waiting for the device inside raises, and so does launching a graph whose
   memory has been freed.
 
-As in CuPy, and not in NumPy, numbers out of range in an index array wrap around: `x[array]`, `x[array] = value`, `take`,
+As in CuPy, and not in NumPy, indices out of range in an index array wrap around: `x[array]`, `x[array] = value`, `take`,
 `take_along_axis`, `put`, `cupyx.scatter_add` and ``ufunc.at``. A single number out of range raises IndexError.
 
 `ElementwiseKernel` and `ReductionKernel` run on the simulator with its checks, as `RawKernel` does. `cupy.random` has
@@ -108,7 +108,7 @@ __all__ = [
 
 def get_array_module(*args: Any) -> ModuleType:
     """This module when a device array is among the arguments, else NumPy."""
-    # Python's own: `any` of this module is CuPy's once it was asked for.
+    # Python's own: `any` of this module is CuPy's once it was read.
     return sys.modules[__name__] if builtins.any(isinstance(value, ndarray) for value in args) else np
 
 

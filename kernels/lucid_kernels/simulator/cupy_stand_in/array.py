@@ -153,7 +153,7 @@ def _is_basic_index(index: Any) -> bool:
 
 # ---- indices out of range: in an array or a list they wrap around, as in CuPy; a single number raises, as in NumPy
 def wrap_around(array: np.ndarray, index: Any) -> Any:
-    """`index` of `array` with the numbers in its arrays and lists brought into range."""
+    """`index` of `array` with the integers in its arrays and lists brought into range."""
     if _is_basic_index(index):
         return index
     items = [np.asarray(item) if isinstance(item, list) and item else item
@@ -402,7 +402,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
-        if dl_device is not None and dl_device[0] == 1:  # asked for a copy in host memory, in so many words
+        if dl_device is not None and dl_device[0] == 1:  # an explicit request for a copy in host memory
             return self.get().__dlpack__()
         return DeviceCapsule(self.copy() if copy else self)
 

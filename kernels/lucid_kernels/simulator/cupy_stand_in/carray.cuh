@@ -7,8 +7,8 @@
            (ptrdiff_t)blockDim.x * gridDim.x;                                                   \
        i < (n); i += _stride_of_##i)
 
-// The places along the axes: of one number without axes as well.
-template <int ndim_> struct Places {
+// The indices along the axes: one without axes as well.
+template <int ndim_> struct Indices {
   ptrdiff_t at[ndim_ ? ndim_ : 1];
   ptrdiff_t operator[](int axis) const { return at[axis]; }
 };
@@ -29,12 +29,12 @@ template <class T, int ndim_, bool c_contiguous = false, bool use_32bit_indexing
 
   T& operator[](ptrdiff_t i) { return element(i); }
   const T& operator[](ptrdiff_t i) const { return element(i); }
-  template <class Int, size_t n> T& operator[](const Int (&places)[n]) { return element(places); }
-  template <class Int, size_t n> const T& operator[](const Int (&places)[n]) const { return element(places); }
-  template <class Int> T& operator[](std::initializer_list<Int> places) { return element(places.begin()); }
-  template <class Int> const T& operator[](std::initializer_list<Int> places) const { return element(places.begin()); }
-  T& operator[](const Places<ndim_>& places) { return element(places.at); }
-  const T& operator[](const Places<ndim_>& places) const { return element(places.at); }
+  template <class Int, size_t n> T& operator[](const Int (&indices)[n]) { return element(indices); }
+  template <class Int, size_t n> const T& operator[](const Int (&indices)[n]) const { return element(indices); }
+  template <class Int> T& operator[](std::initializer_list<Int> indices) { return element(indices.begin()); }
+  template <class Int> const T& operator[](std::initializer_list<Int> indices) const { return element(indices.begin()); }
+  T& operator[](const Indices<ndim_>& indices) { return element(indices.at); }
+  const T& operator[](const Indices<ndim_>& indices) const { return element(indices.at); }
 
  private:
   T& element(ptrdiff_t i) const {
@@ -46,9 +46,9 @@ template <class T, int ndim_, bool c_contiguous = false, bool use_32bit_indexing
     if (ndim_ > 0) offset += i * strides_[0];
     return *(T*)(data_ + offset);
   }
-  template <class Int> T& element(const Int* places) const {
+  template <class Int> T& element(const Int* indices) const {
     ptrdiff_t offset = 0;
-    for (int axis = 0; axis < ndim_; ++axis) offset += (ptrdiff_t)places[axis] * strides_[axis];
+    for (int axis = 0; axis < ndim_; ++axis) offset += (ptrdiff_t)indices[axis] * strides_[axis];
     return *(T*)(data_ + offset);
   }
 
@@ -58,7 +58,7 @@ template <class T, int ndim_, bool c_contiguous = false, bool use_32bit_indexing
   ptrdiff_t size_;
 };
 
-// The places of a loop's index in the shape that the loop goes over.
+// The indices of a loop's index in the shape that the loop goes over.
 template <int ndim_, bool use_32bit_indexing = false> class CIndexer {
  public:
   static const int ndim = ndim_;
@@ -71,15 +71,15 @@ template <int ndim_, bool use_32bit_indexing = false> class CIndexer {
   const ptrdiff_t* shape() const { return shape_; }
   void set(ptrdiff_t i) {
     for (int axis = ndim_ - 1; axis > 0; --axis) {
-      places_.at[axis] = i % shape_[axis];
+      indices_.at[axis] = i % shape_[axis];
       i /= shape_[axis];
     }
-    places_.at[0] = i;
+    indices_.at[0] = i;
   }
-  const Places<ndim_>& get() const { return places_; }
+  const Indices<ndim_>& get() const { return indices_; }
 
  private:
   const ptrdiff_t* shape_;
   ptrdiff_t size_;
-  Places<ndim_> places_ = {};
+  Indices<ndim_> indices_ = {};
 };

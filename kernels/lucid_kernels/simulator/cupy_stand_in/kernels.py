@@ -20,7 +20,7 @@ from .array import ndarray
 from .memory import MemoryPointer
 from .streams import Stream, get_current_stream
 
-#: Dynamic shared memory that a kernel may have without asking for more.
+#: Dynamic shared memory that a kernel may have without a request for more.
 _DEFAULT_SHARED_BYTES = 48 << 10
 #: The latest launches: (kernel name, grid, block). Tests look here for what ran.
 launches: deque[tuple[str, tuple[int, ...], tuple[int, ...]]] = deque(maxlen=10_000)

@@ -85,7 +85,7 @@ def _dtype_named(name: str) -> np.dtype:
 
 
 def checked(arguments: Iterable[Any]) -> list[Any]:
-    """The arguments of a call, if they are device arrays and numbers. Raises TypeError."""
+    """The arguments of a call, if they are device arrays and scalars. Raises TypeError."""
     result = list(arguments)
     for value in result:
         if not isinstance(value, (ndarray, *_SCALARS)):

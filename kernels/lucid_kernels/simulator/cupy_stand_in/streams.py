@@ -167,7 +167,7 @@ class Event:
 
     @property
     def done(self) -> bool:
-        """Whether nothing before the event is pending; to ask this of one in a capture spoils the capture."""
+        """Whether nothing before the event is pending; reading this in a capture spoils the capture."""
         if self._branch is not None:
             self._branch.capture.spoilt = True
             return False
@@ -309,7 +309,7 @@ class Stream:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is pending; to ask this inside a capture spoils the capture."""
+        """Whether nothing is pending; reading this inside a capture spoils the capture."""
         if self.capture is not None:
             self.capture.capture.spoilt = True
             return False

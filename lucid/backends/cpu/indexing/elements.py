@@ -78,7 +78,7 @@ def along(x: Array, indices: Array, axis: int) -> Array:
     shape = indices.shape
     if axis != x.ndim - 1 or axis > 1 or not x.size or not x.flags.c_contiguous:
         return _shared.gather(x, indices, axis=axis)
-    if axis and shape[0] != 1:  # of a few rows, numbers in memory take half of the time
+    if axis and shape[0] != 1:  # of a few rows, indices in memory take half of the time
         indices = indices + np.arange(0, shape[0] * x.shape[1], x.shape[1])[:, None]
     return x.take(indices)
 
@@ -192,8 +192,8 @@ def _selected(x: Array, indices: Array, axis: int, checked: bool = True) -> Arra
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     if one_number:
         return broadcast.written_out(broadcast.distinct(x), shape)
-    places = np.ascontiguousarray(indices.reshape(-1), np.int64)
-    selected: Array = index_select.index_select(x, places, axis)
+    positions = np.ascontiguousarray(indices.reshape(-1), np.int64)
+    selected: Array = index_select.index_select(x, positions, axis)
     return selected.reshape(shape)
 
 
@@ -203,7 +203,7 @@ def _least(indices: Array) -> int:
 
 
 def _put_elements(result: Array, values: Any, index: Any) -> bool:
-    """Whether our kernel has written `values`, an array or a number, at places that name elements of the last dimension.
+    """Whether our kernel has written `values`, an array or a scalar, at indices that name elements of the last dimension.
 
     NumPy goes along the other dimensions first, in steps of a row: 5 to 7 times the time. Whole rows and elements of a vector
     it writes well.
@@ -216,15 +216,15 @@ def _put_elements(result: Array, values: Any, index: Any) -> bool:
     slices = slices_of_index(result.shape, index)
     if slices is None or slices[1] != result.ndim:
         return False
-    first, _, places = slices
-    shape = (*result.shape[:first], places.size)
+    first, _, positions = slices
+    shape = (*result.shape[:first], positions.size)
     if isinstance(values, np.ndarray) and values.ndim:
         try:
-            values = np.broadcast_to(values, (*shape[:-1], *places.shape)).reshape(shape)
+            values = np.broadcast_to(values, (*shape[:-1], *positions.shape)).reshape(shape)
         except ValueError:  # NumPy drops leading dimensions of length 1, or says what is wrong
             return False
     flat = result.reshape(*shape[:-1], -1) if result.flags.c_contiguous else result
-    return combine(flat, np.broadcast_to(places.reshape(-1), shape), values, first, kernels().WRITE)
+    return combine(flat, np.broadcast_to(positions.reshape(-1), shape), values, first, kernels().WRITE)
 
 
 _FUNCTIONS: Sequence[Kernel] = (embedding, gather, gather_grad, getitem, index_add, index_put, index_select, index_select_grad,

@@ -52,4 +52,4 @@ def bag_maxima(weight: Array, indices: Array, offsets: Array) -> Array:
 
 
 TABLE: dict[str, Kernel] = {"bag_edges": bag_edges, "bag_lengths": _shared.bag_lengths, "bag_maxima": bag_maxima,
-                            "bag_numbers": _shared.bag_numbers, "bag_sums": bag_sums}
+                            "bag_indices": _shared.bag_indices, "bag_sums": bag_sums}

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask on the CPU, and places of those that are not 0: by NumPy or, for large arrays, by our kernels."""
+"""Elements chosen by a mask on the CPU, and indices of those that are not 0: by NumPy or, for large arrays, by our kernels."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def select(x: Array, mask: Array) -> Array:
 
 
 def expand(values: Array, mask: Array) -> Array:
-    """Zeros with the vector `values`, of numbers of 1 to 8 bytes, where a large mask is true."""
+    """Zeros with the vector `values`, of elements of 1 to 8 bytes, where a large mask is true."""
     return _masked_select().expand(mask, as_bits(values, BITS[values.itemsize])).view(values.dtype)
 
 
@@ -84,7 +84,7 @@ def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) 
 
 
 def nonzero(x: Array) -> tuple[Array, ...]:
-    """The places of the elements that are not 0, an array for each dimension."""
+    """The indices of the elements that are not 0, an array for each dimension."""
     if x.size < MANY:
         return x.nonzero()
     rest = _masked_select().positions(x if x.dtype == np.bool_ else x != 0)

@@ -29,12 +29,12 @@ def scatter_add(array: Array, index: Any, values: Any) -> None:
     if slices is None:
         np.add.at(array, index, values)
         return
-    first, last, places = slices
+    first, last, positions = slices
     lead, rest = array.shape[:first], array.shape[last:]
-    shape = (*lead, *places.shape, *rest)
+    shape = (*lead, *positions.shape, *rest)
     if values.shape != shape:
         values = np.broadcast_to(values, shape)
-    add_slices(array.reshape(*lead, -1, *rest), places.reshape(-1), values.reshape(*lead, places.size, *rest), first)
+    add_slices(array.reshape(*lead, -1, *rest), positions.reshape(-1), values.reshape(*lead, positions.size, *rest), first)
 
 
 def are_added(values: Array, ndim: int, dtype: np.dtype) -> bool:
@@ -62,7 +62,7 @@ def slices_of_index(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int
     others = [item for item in index if not isinstance(item, np.ndarray)]
     if not dims or dims[-1] - dims[0] >= len(dims) or any(item != WHOLE for item in others):
         return None
-    places: Any = 0
+    positions: Any = 0
     for dim in dims:
         given, length = index[dim], shape[dim]
         if given.dtype.kind not in "iu" or not given.size:
@@ -72,12 +72,12 @@ def slices_of_index(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int
                 return None
             given = np.where(given < 0, given + length, given)
         given = given.astype(np.int64, copy=False)
-        places = places * length + given if dim != dims[0] else given
-    return dims[0], dims[-1] + 1, places
+        positions = positions * length + given if dim != dims[0] else given
+    return dims[0], dims[-1] + 1, positions
 
 
 def _are_below(length: int, indices: Array) -> bool:
-    """Whether all indices are from 0 to below `length`: as unsigned numbers, negative ones are too large as well."""
+    """Whether all indices are from 0 to below `length`: as unsigned integers, negative ones are too large as well."""
     return bool(np.maximum.reduce(indices.view(f"u{indices.itemsize}"), axis=None) < length)
 
 

@@ -1,6 +1,6 @@
 """Running sums, products, extrema and log-sums of CPU arrays; sums and products are accumulated in twice the precision.
 
-So does PyTorch. NumPy adds float32 to float32: after a thousand numbers the error is ten times PyTorch's.
+So does PyTorch. NumPy adds float32 to float32: after a thousand elements the error is ten times PyTorch's.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _in_double(name: str, x: Array, axis: int, target: Any, **options: Any) -> A
     if target not in _WIDER:
         return getattr(_shared, name)(x, axis=axis, **options)
     total = getattr(_shared, name)(x.astype(_WIDER[target]), axis=axis)
-    return total.astype(target)  # numbers that are too large are infinite, without a warning
+    return total.astype(target)  # values that are too large are infinite, without a warning
 
 
 def _scan(name: str, x: Array, axis: int, dtype: Any) -> Array:
@@ -60,18 +60,18 @@ def logcumsumexp(x: Array, *, axis: int) -> Array:
 
 
 def _running(name: str, x: Array, axis: int) -> tuple[Array, Array]:
-    numbers = wide(x) if x.size >= MANY else x
-    if x.size < MANY or numbers.dtype.char not in "fdlqi":
-        values, places = getattr(_shared, name)(x, axis=axis)
-        return values, places
+    widened = wide(x) if x.size >= MANY else x
+    if x.size < MANY or widened.dtype.char not in "fdlqi":
+        values, indices = getattr(_shared, name)(x, axis=axis)
+        return values, indices
     from lucid_kernels.cpu.reduction import cummax as kernels
 
-    values, places = kernels.running_extremes(numbers, axis=axis, smallest=name == "cummin")
-    return values.astype(x.dtype, copy=False), places
+    values, indices = kernels.running_extremes(widened, axis=axis, smallest=name == "cummin")
+    return values.astype(x.dtype, copy=False), indices
 
 
 def cummax(x: Array, *, axis: int) -> tuple[Array, Array]:
-    """The largest elements so far and the last places where they were; the first NaN stays, at the last NaN's place."""
+    """The largest elements so far and their last indices; the first NaN stays, at the last NaN's place."""
     return _running("cummax", x, axis)
 
 

@@ -23,8 +23,8 @@ from .layouts import is_view, kernels, of_view, shaped
 Array = Any
 Kernel = Callable[..., Any]
 
-_FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
-_LONGEST_SEQUENCE = 32  # float32 numbers that are added up one after the other
+_FEWEST = 16  # elements that the first of two sums adds up: with fewer, the second has too much left
+_LONGEST_SEQUENCE = 32  # float32 elements that are added up one after the other
 
 _shared = SimpleNamespace(**reductions.table(np, narrow))
 
@@ -148,7 +148,7 @@ def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
 
 
 def _in_sequence(x: Array, axis: Any) -> bool:
-    """Whether NumPy adds many numbers one after the other: it adds pairs of sums along the innermost axis only.
+    """Whether NumPy adds many elements one after the other: it adds pairs of sums along the innermost axis only.
 
     PyTorch's errors are as small along all: of 30,000 rows of two NumPy's are 55 times as large.
     """
@@ -184,7 +184,7 @@ def _total(x: Array, axis: Any) -> Array | None:
     """The sums over `axis` in float64, of any shape, in row-major order of the axes that stay; None where NumPy has to do it.
 
     Of axes with others in between, such as those of a convolution's bias, the last adjacent ones are summed first; that leaves
-    few numbers.
+    few elements.
     """
     view = kernels().view_of(x, axis)
     if view is not None:
@@ -206,11 +206,11 @@ def _sum_of_integers(x: Array, axis: Any) -> Array | None:
     view = kernels().view_of(x, axis, others=True)
     if view is None or x.dtype == np.uint64:
         return None
-    numbers = x.view(np.uint8) if x.dtype.kind == "b" else x
+    integers = x.view(np.uint8) if x.dtype.kind == "b" else x
     if view[2] == 1:
-        return kernels().integer_total(numbers, view)
-    # Sums of columns are those of float64, which has each of so many numbers of 32 bits exactly.
-    return kernels().total(numbers, view) if x.itemsize <= 4 and view[1] < 1 << 21 else None
+        return kernels().integer_total(integers, view)
+    # Sums of columns are those of float64, which has each of so many integers of 32 bits exactly.
+    return kernels().total(integers, view) if x.itemsize <= 4 and view[1] < 1 << 21 else None
 
 
 def _are_all(x: Array, axis: Any) -> bool:
@@ -228,9 +228,9 @@ def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
     """The rows of a large array folded by `reduction.fold`, rounded; None where NumPy has to do it."""
     if x.size < sizes.SUM_FROM:
         return None
-    halves = x.dtype in HALVES and kernels().half_precision.converts(x.dtype)
-    view = kernels().view_of(x, axis, halves)
-    if view is None or view[2] != 1 or view[1] < (sizes.SUM_LEAST_ROW_OF_HALF_PRECISION if halves else kernels().LEAST_FOLDED):
+    is_half = x.dtype in HALVES and kernels().half_precision.converts(x.dtype)
+    view = kernels().view_of(x, axis, is_half)
+    if view is None or view[2] != 1 or view[1] < (sizes.SUM_LEAST_ROW_OF_HALF_PRECISION if is_half else kernels().LEAST_FOLDED):
         return None
     total = kernels().fold(x, view, "total" if of == "mean" else of)
     total = np.sqrt(total) if of == "squares" else total / view[1] if of == "mean" else total

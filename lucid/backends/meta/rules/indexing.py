@@ -55,7 +55,7 @@ def check_bounds(indices: MetaArray, *, low: int, high: int, message: str) -> No
 
 
 @rule
-def bag_numbers(offsets: MetaArray, *, count: int) -> MetaArray:
+def bag_indices(offsets: MetaArray, *, count: int) -> MetaArray:
     return blank((count,), np.int64)
 
 

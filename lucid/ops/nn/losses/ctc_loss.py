@@ -120,8 +120,8 @@ def _losses(log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, 
     alpha = where(begins, emitted[0], _NEVER) if frames else cat([edge] * (count + 1), 1)[:, :2 * count + 1]
     for frame in range(1, frames):
         last = cat([edge, alpha], 1)
-        ways = stack([alpha, last[:, 1:-1], where(skips, last[:, :-2], _NEVER)])
-        alpha = where((frame < inputs).unsqueeze(1), logsumexp(ways, 0) + emitted[frame], alpha)
+        paths = stack([alpha, last[:, 1:-1], where(skips, last[:, :-2], _NEVER)])
+        alpha = where((frame < inputs).unsqueeze(1), logsumexp(paths, 0) + emitted[frame], alpha)
     ends = stack([2 * lengths, (2 * lengths - 1).clamp(min=0)], 1)
     last = where(stack([lengths >= 0, lengths > 0], 1), alpha.gather(1, ends), _NEVER)
     loss = -logsumexp(last, 1)

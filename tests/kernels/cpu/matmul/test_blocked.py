@@ -166,7 +166,7 @@ def test_register_blocks(rows: int, vectors: int, dtype: Any) -> None:
 
 @each_block
 def test_sums_and_places_stay_in_registers(rows: int, vectors: int) -> None:
-    multiply, lanes = make_block(rows, vectors, filled=VECTOR_BYTES != 64, asks=rows == 8), VECTOR_BYTES // 4
+    multiply, lanes = make_block(rows, vectors, filled=VECTOR_BYTES != 64, prefetches=rows == 8), VECTOR_BYTES // 4
     a, b, c = normal((rows, 4), np.float32), normal((4, vectors * lanes), np.float32), np.empty((rows, vectors * lanes), np.float32)
     multiply(a, b, rows, vectors * lanes, c, False, c, 0, False)
     blocks = re.split(r"^\.L\w+:", multiply.inspect_asm(multiply.signatures[0]), flags=re.MULTILINE)

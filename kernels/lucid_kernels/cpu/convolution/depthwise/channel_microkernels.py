@@ -30,12 +30,12 @@ def _make(adds: bool) -> Any:
 
         `results` = the vector `first` + the sum of a[start + (r + t) * step] * b[factor + t * factor_step] over t < count of each
         (start, column, factor, count) of `meetings` from `begin` to `end`, as far as 0 <= column + (r + t) * step < width: others
-        are not in the row. Numbers of vectors in flat arrays; each count is one of FACTORS. `add_products` adds that to
+        are not in the row. Indices of vectors in flat arrays; each count is one of FACTORS. `add_products` adds that to
         `results`, which are float64. Nothing is checked.
 
-        Each run asks for `a_lines` cache lines, from the address `next_a` on, that will be read, and for `b_lines` from `next_b`
-        on, that will be written, or by `add_products` read. Planes from memory take 0.7 of the time as where they are all asked
-        for at once: few lines can be under way, and what needs another waits.
+        Each run prefetches `a_lines` cache lines, from the address `next_a` on, that will be read, and for `b_lines` from
+        `next_b` on, that will be written, or by `add_products` read. Planes from memory take 0.7 of the time as where they are
+        all prefetched at once: few lines can be in flight, and what needs another waits.
         """
         integer = types.int64
         signature = types.void(a, b, meetings, runs, *(integer,) * 4, first, results, *(integer,) * 4)

@@ -1,6 +1,6 @@
 """Depthwise convolution of small planes and of large windows: the channels are the lanes.
 
-The planes of as many channels as a vector has lanes are transposed on the way through the cache. A pixel is a vector then, and
+The planes of as many channels as a vector has lanes are transposed in the cache. A pixel is a vector then, and
 no lane is idle, however short the rows are: rows of 7 pixels leave half of a vector empty, strides three quarters, and loops over
 rows take up to three times as long. Neighbouring results have their sums in registers, and so are the taps of a row: a pixel is
 loaded once for all that it meets, and the padding is skipped, not multiplied. 7x7 taps of planes of 7x7 take 1.03 of the time
@@ -92,7 +92,7 @@ class _Run(NamedTuple):
 
 def _meetings(runs: list[_Run], step: int, width: int, factor_step: int, pitch: int) -> _Meetings:
     found: list[tuple[int, int, int, int]] = []
-    numbers = []
+    bounds = []
     for run in runs:
         begin = len(found)
         for column, factor, count in run.columns:
@@ -100,8 +100,8 @@ def _meetings(runs: list[_Run], step: int, width: int, factor_step: int, pitch: 
                 here, there = column + first * step, factor + first * factor_step
                 if here < width and here + (run.size + size - 2) * step >= 0:
                     found += [(row + here, here, factors + there, size) for row, factors in run.rows]
-        numbers.append((begin, len(found), run.place, run.size))
-    return _Meetings(np.array(found, np.int32).reshape(-1, 4), np.array(numbers, np.int64), step, width, factor_step, pitch)
+        bounds.append((begin, len(found), run.place, run.size))
+    return _Meetings(np.array(found, np.int32).reshape(-1, 4), np.array(bounds, np.int64), step, width, factor_step, pitch)
 
 
 @functools.lru_cache(maxsize=64)
@@ -155,7 +155,7 @@ def _taps(window: Window, height: int, width: int) -> _Meetings:
 
 @jit
 def _lines_each(vectors, meetings):
-    """How many lines of what is read or written next, as large as some vectors, each run asks for."""
+    """How many lines of what is read or written next, as large as some vectors, each run prefetches."""
     return vectors // meetings.runs.shape[0] + 1
 
 

@@ -1,7 +1,7 @@
 """Loops over one plane for the input gradient of depthwise convolution with strides of 2, in LLVM IR.
 
 The gradients of two neighbouring rows and columns of the input meet different taps: the four kinds are summed in registers of
-their own from the same loads, and interleaved on the way to memory. Each upstream plane is read once and each result written
+their own from the same loads, and interleaved as they are stored. Each upstream plane is read once and each result written
 once: 0.25 to 0.4 of the time of four convolutions, one for each kind, and a pass that puts them together.
 """
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Loops over one plane for depthwise convolution, in LLVM IR: rows of pixels in registers, masked edges, no padded copy.
 
 A vector of pixels, once loaded, meets all output rows of a block that it reaches: 9 loads, not 21, for a column of 3 taps at 7
-rows. Loads that cross cache lines are what bounds these loops. They ask for the next plane while they work on this one: in this
+rows. Loads that cross cache lines are what bounds these loops. They prefetch the next plane while they work on this one: in this
 order of reading the processor does not foresee it, and a plane from memory would take five times as long.
 
 Rows outside of a plane are a row of zeros elsewhere, and what is computed for some is written elsewhere: a mask for each row and

@@ -149,7 +149,7 @@ def _correlate_channels(g, x, window, dweight, first, last):
         for n in range(samples):
             plane = n * channels + o // (out_channels // channels)
             source, start = (n * out_channels + o) * out_plane, plane * height * width
-            # The next sample, or after the last one the first of the next channel: asking for what is not there takes long.
+            # The next sample, or after the last one the first of the next channel: prefetching what is not there takes long.
             jump = 1 if n + 1 < samples else -n
             ahead = jump * channels * height * width + (0 if n + 1 < samples else height * width)
             g_ahead = jump * out_channels * out_plane + (0 if n + 1 < samples else out_plane)

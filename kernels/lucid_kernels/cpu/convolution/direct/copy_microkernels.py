@@ -20,11 +20,11 @@ from .microkernels import ROWS
 _LANE = ir.IntType(32)
 
 
-def _splat(builder: Any, numbers: ir.VectorType, number: Any) -> Any:
-    """A vector of the type `numbers` whose lanes all have an integer's value."""
-    nothing = ir.Constant(numbers, ir.Undefined)
+def _splat(builder: Any, integers: ir.VectorType, number: Any) -> Any:
+    """A vector of the type `integers` whose lanes all have an integer's value."""
+    nothing = ir.Constant(integers, ir.Undefined)
     single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
-    return builder.shuffle_vector(single, nothing, ir.Constant(numbers, [0] * numbers.count))
+    return builder.shuffle_vector(single, nothing, ir.Constant(integers, [0] * integers.count))
 
 
 @intrinsic
@@ -47,8 +47,8 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
         first, last, size, width, left, right = arguments[7:]
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, source.type.pointee, lanes)
-        numbers = ir.VectorType(_LANE, lanes)
-        splat = functools.partial(_splat, builder, numbers)
+        integers = ir.VectorType(_LANE, lanes)
+        splat = functools.partial(_splat, builder, integers)
 
         def from_to(values: Any, start: Any, length: Any) -> Any:
             """The lanes whose values are in start..start + length."""
@@ -61,11 +61,11 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
         across, start, begin, end = splat(width), splat(first), splat(left), splat(size)
         inside, columns = splat(builder.sub(last, first)), splat(builder.sub(builder.sub(width, left), right))
         step = splat(builder.urem(ir.Constant(I64, lanes), width))
-        lane = ir.Constant(numbers, list(range(lanes)))
-        column = cgutils.alloca_once(builder, numbers)
+        lane = ir.Constant(integers, list(range(lanes)))
+        column = cgutils.alloca_once(builder, integers)
         # lane modulo width: a division of integers is one of each lane, 200 cycles in all.
         parts = ir.VectorType(ir.FloatType(), lanes)
-        quotients = builder.fptoui(builder.fdiv(builder.uitofp(lane, parts), builder.uitofp(across, parts)), numbers)
+        quotients = builder.fptoui(builder.fdiv(builder.uitofp(lane, parts), builder.uitofp(across, parts)), integers)
         builder.store(builder.sub(lane, builder.mul(quotients, across)), column)
 
         with cgutils.for_range_slice(builder, ir.Constant(I64, 0), size, ir.Constant(I64, lanes), intp=I64) as (i, _):
@@ -136,8 +136,8 @@ def pack_block(typing, source, source_start, pitch, target, target_start, count)
             """The elements k..k + lanes of all rows, column by column: each round deals the rows out like two halves of a pack of
             cards.
             """
-            places = [gep(builder, source, builder.mul(pitch, ir.Constant(I64, r)), k) for r in range(ROWS)]
-            dealt, half = [vectors.load_part(place, mask) for place in places], ROWS // 2
+            pointers = [gep(builder, source, builder.mul(pitch, ir.Constant(I64, r)), k) for r in range(ROWS)]
+            dealt, half = [vectors.load_part(place, mask) for place in pointers], ROWS // 2
             for _ in range(half.bit_length()):
                 pairs = zip(dealt[:half], dealt[half:])
                 dealt = [vectors.interleaved(one, other, part) for one, other in pairs for part in range(2)]
@@ -161,26 +161,26 @@ def pack_block(typing, source, source_start, pitch, target, target_start, count)
 
 
 @intrinsic
-def pick_columns(typing, source, source_start, pitch, numbers, first, count, target, target_start, ahead):
+def pick_columns(typing, source, source_start, pitch, columns, first, count, target, target_start, ahead):
     """Transpose some columns of ROWS rows, `pitch` apart: for r below ROWS and k below `count`, unchecked,
 
-    target[target_start + k * ROWS + r] = source[source_start + r * pitch + numbers[first + k]].
+    target[target_start + k * ROWS + r] = source[source_start + r * pitch + columns[first + k]].
 
-    It asks for as much of rows without gaps `ahead` elements further on. For the few columns of a phase: of all, by `pack_block`,
-    from where they are picked, it took 1.5 to 3 times as long.
+    It prefetches as much of rows without gaps `ahead` elements further on. For the few columns of a phase: of all, by
+    `pack_block`, from where they are picked, it took 1.5 to 3 times as long.
     """
     integer = types.int64
-    signature = types.void(source, integer, integer, numbers, integer, integer, target, integer, integer)
+    signature = types.void(source, integer, integer, columns, integer, integer, target, integer, integer)
 
     def emit(context, builder, signature, arguments):
-        source, numbers, target = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), arguments[place])
+        source, columns, target = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), arguments[place])
                                    for i, place in ((0, 1), (3, 4), (6, 7)))
         vectors = Vectors(builder, source.type.pointee, ROWS)
         rows = [gep(builder, source, builder.mul(arguments[2], ir.Constant(I64, r))) for r in range(ROWS)]
         with cgutils.for_range(builder, arguments[5]) as loop:
-            number, column = builder.load(gep(builder, numbers, loop.index)), vectors.zero
-            asked = gep(builder, source, arguments[8], builder.mul(number, ir.Constant(I64, ROWS)))
-            vectors.prefetch(asked, write=False)
+            number, column = builder.load(gep(builder, columns, loop.index)), vectors.zero
+            following = gep(builder, source, arguments[8], builder.mul(number, ir.Constant(I64, ROWS)))
+            vectors.prefetch(following, write=False)
             for r, row in enumerate(rows):
                 column = builder.insert_element(column, builder.load(gep(builder, row, number)), ir.Constant(_LANE, r))
             vectors.store(column, gep(builder, target, builder.mul(loop.index, ir.Constant(I64, ROWS))))
@@ -213,8 +213,8 @@ def _make_window_copy(stride: int) -> Any:
             target_pitch, planes, rows, first, last, count = arguments[8:]
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, source.type.pointee, lanes)
-            numbers = ir.VectorType(_LANE, lanes)
-            splat = functools.partial(_splat, builder, numbers)
+            integers = ir.VectorType(_LANE, lanes)
+            splat = functools.partial(_splat, builder, integers)
 
             def constant(number: int) -> Any:
                 return ir.Constant(I64, number)
@@ -222,7 +222,7 @@ def _make_window_copy(stride: int) -> Any:
             def lines(start: Any, stop: Any) -> Any:
                 return cgutils.for_range_slice(builder, start, stop, constant(1), intp=I64)
 
-            limit, lane = splat(width), ir.Constant(numbers, list(range(lanes)))
+            limit, lane = splat(width), ir.Constant(integers, list(range(lanes)))
             with cgutils.for_range(builder, planes) as plane:
                 from_plane = gep(builder, source, builder.mul(plane.index, source_pitch))
                 to_plane = gep(builder, target, builder.mul(plane.index, target_pitch))

@@ -2,7 +2,7 @@
 
 The elements of the result with one remainder by the strides, a *phase*, meet the same taps: a phase is a convolution of the
 upstream gradient, with strides of 1, with those taps turned around. All phases of a band of rows read the same copies of the
-gradient, and their sums stay in the cache until they are interleaved on the way to memory. One convolution after the other,
+gradient, and their sums stay in the cache until they are interleaved as they are stored. One convolution after the other,
 each into an array of its own, and a pass that puts these together took 1.3 times as long.
 """
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _interleave(sums, first, size, pitch, phases, window, strides, top, bottom, 
 
 
 @jit
-def _pack(weight, taps, first, channels, rows, first_block, last_block, outputs, phases, numbers, place, pitch, size, packed):
+def _pack(weight, taps, first, channels, rows, first_block, last_block, outputs, phases, tap_indices, place, pitch, size, packed):
     """Blocks first_block..last_block of the outputs, of some channels from `first` on, of the flat weight (channels, outputs,
     taps), for each phase: block number `place` and those behind it of packed (phases of (blocks, pitch * taps, rows), flat),
     which has `size` elements for a tap. Rows beyond the outputs are zeros.
@@ -100,31 +100,31 @@ def _pack(weight, taps, first, channels, rows, first_block, last_block, outputs,
                 each, number = phases[phase, 0], phases[phase, 2]
                 target = number * size + ((place + block) * pitch + channel) * each * rows
                 if rows == ROWS and row + ROWS <= outputs:
-                    pick_columns(weight, start, taps, numbers, number, each, packed, target, outputs * taps)
+                    pick_columns(weight, start, taps, tap_indices, number, each, packed, target, outputs * taps)
                     continue
                 for k in range(each):
-                    source = start + numbers[number + k]
+                    source = start + tap_indices[number + k]
                     for r in range(rows):
                         packed[target + k * rows + r] = weight[source + r * taps] if row + r < outputs else 0
 
 
 @jit_parallel
-def _pack_parallel(weight, taps, channels, rows, outputs, phases, numbers, packed):
+def _pack_parallel(weight, taps, channels, rows, outputs, phases, tap_indices, packed):
     """packed (phases of (G, blocks, channels * taps, rows), flat) from flat weight (G * channels, outputs, taps)."""
     blocks = (outputs + rows - 1) // rows
     parts = (blocks + _PACKED - 1) // _PACKED
     for task in numba.prange(weight.shape[0] // (channels * outputs * taps) * parts):
         group, block = task // parts, task % parts * _PACKED
-        _pack(weight, taps, group * channels, channels, rows, block, min(blocks, block + _PACKED), outputs, phases, numbers,
-              group * blocks + block, channels, packed.shape[0] // numbers.shape[0], packed)
+        _pack(weight, taps, group * channels, channels, rows, block, min(blocks, block + _PACKED), outputs, phases, tap_indices,
+              group * blocks + block, channels, packed.shape[0] // tap_indices.shape[0], packed)
 
 
 @jit
-def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, numbers, weight, block, own_taps, bias, channels,
-                 group, groups, first_block, last_block, strides, shape, x):
+def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, tap_indices, weight, block, own_taps, bias,
+                 channels, group, groups, first_block, last_block, strides, shape, x):
     """Rows top..bottom of all phases of some images of flat x (`Images`): some blocks of one group, of `channels` channels of g.
 
-    phases (SH * SW, 3) has the taps that a phase has for a channel, where they begin in `taps`, and where their numbers do. The
+    phases (SH * SW, 3) has the taps that a phase has for a channel, where they begin in `taps`, and where their indices do. The
     weight is packed, or has `own_taps`, and this packs its part of it, with the `block` of `rows_of`.
     """
     outputs, height, width = shape
@@ -141,8 +141,8 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
     copies[copies.shape[0] - wide :] = 0
     sums = np.empty(phases.shape[0] * size, g.dtype)
     some = (last_block - first_block) * rows * min(channels, cut.channels)
-    packed = np.empty(some * numbers.shape[0], g.dtype) if own_taps > 0 else weight
-    each_tap = packed.shape[0] // max(1, numbers.shape[0])
+    packed = np.empty(some * tap_indices.shape[0], g.dtype) if own_taps > 0 else weight
+    each_tap = packed.shape[0] // max(1, tap_indices.shape[0])
     added = False
     for s in range(slices):
         if not meets(images, n, samples, s) and (added or s < slices - 1):
@@ -155,7 +155,7 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
             lines, line, zeroth = slices * channels, s * channels + first, group * blocks
             if own_taps > 0:
                 _pack(weight, own_taps, (group * slices + s) * channels + first, last - first, rows, first_block, last_block,
-                      outputs, phases, numbers, 0, last - first, each_tap, packed)
+                      outputs, phases, tap_indices, 0, last - first, each_tap, packed)
                 lines, line, zeroth = last - first, 0, -first_block
             for phase in range(phases.shape[0]):
                 each = phases[phase, 0]
@@ -182,7 +182,7 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
 
 
 @jit_parallel
-def _spread_bands(g, images, window, cut, phases, taps, numbers, weight, block, own_taps, bias, channels, groups, splits,
+def _spread_bands(g, images, window, cut, phases, taps, tap_indices, weight, block, own_taps, bias, channels, groups, splits,
                   strides, shape, x):
     bands, blocks = (window.out_height + cut.band - 1) // cut.band, (shape[0] + len(block) - 1) // len(block)
     samples = images.targets.shape[0]
@@ -190,7 +190,7 @@ def _spread_bands(g, images, window, cut, phases, taps, numbers, weight, block, 
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         n, top = place // bands * cut.samples, place % bands * cut.band
         _spread_band(g, images, window, cut, n, min(cut.samples, samples - n), top, min(window.out_height, top + cut.band),
-                     phases, taps, numbers, weight, block, own_taps, bias, channels, group, groups, split * blocks // splits,
+                     phases, taps, tap_indices, weight, block, own_taps, bias, channels, group, groups, split * blocks // splits,
                      (split + 1) * blocks // splits, strides, shape, x)
 
 
@@ -251,7 +251,7 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
 @functools.lru_cache(maxsize=256)
 def _plan(samples: int, alike: int, itemsize: int, channels: int, window: Window, shape: tuple[int, int, int], groups: int
           ) -> tuple[Window, _Cut, int, Array, Array, Array, bool]:
-    """The window of the copies, the cut, the parts of the outputs, the phases and their taps (`_spread_band`), the numbers of the
+    """The window of the copies, the cut, the parts of the outputs, the phases and their taps (`_spread_band`), the indices of the
     taps, kh * KW + kw, and whether a task packs its own part of the weight.
 
     Kept: it takes as long as a small convolution.
@@ -265,8 +265,8 @@ def _plan(samples: int, alike: int, itemsize: int, channels: int, window: Window
     starts = tap_starts(cut.channels, copied, cut.period, cut.step).reshape(cut.channels, down.number, across.number)
     kinds = [(row, column) for row in range(window.sh) for column in range(window.sw)]
     taps = [starts[:, down.copies[row]][:, :, across.copies[column]].reshape(-1) for row, column in kinds]
-    numbers = [[a * window.kw + b for a in down.taps[row] for b in across.taps[column]] for row, column in kinds]
-    each = [len(some) for some in numbers]
+    tap_indices = [[a * window.kw + b for a in down.taps[row] for b in across.taps[column]] for row, column in kinds]
+    each = [len(some) for some in tap_indices]
     phases = np.stack([each, np.cumsum([0, *(some.size for some in taps[:-1])]), np.cumsum([0, *each[:-1]])], 1)
     own = -(-samples // cut.samples) * -(-copied.out_height // cut.band) == 1
     if own:
@@ -274,7 +274,7 @@ def _plan(samples: int, alike: int, itemsize: int, channels: int, window: Window
         block = rows * min(channels, cut.channels) * window.kh * window.kw * itemsize
         blocks = -(-outputs // rows)
         splits = max(splits, -(-blocks // max(1, _OWN_BYTES // block)))
-    every = np.array([number for some in numbers for number in some], np.int64)
+    every = np.array([number for some in tap_indices for number in some], np.int64)
     return copied, cut, splits, phases, np.concatenate(taps), every, own
 
 
@@ -290,14 +290,14 @@ def spread_images(g: Array, images: Images, weight: Array, window: Window, dx: A
     """
     channels, outputs, slices = g.shape[1] // groups, dx.shape[1] // groups, images.sources.shape[1]
     shape = (outputs, *dx.shape[-2:])
-    copied, cut, splits, phases, taps, numbers, own = _plan(len(images.targets), images.alike, g.itemsize, channels, window,
+    copied, cut, splits, phases, taps, tap_indices, own = _plan(len(images.targets), images.alike, g.itemsize, channels, window,
                                                             shape, groups)
     packed, every = weight.reshape(-1), window.kh * window.kw
     block = rows_of(outputs)
     rows = len(block)
     if not own:
         padded = -(-outputs // rows) * rows
-        packed = empty((groups * padded * slices * channels * numbers.size,), g.dtype)
-        _pack_parallel(weight.reshape(-1), every, slices * channels, rows, outputs, phases, numbers, packed)
-    _spread_bands(g.reshape(-1), images, copied, cut, phases, taps, numbers, packed, block, every if own else 0,
+        packed = empty((groups * padded * slices * channels * tap_indices.size,), g.dtype)
+        _pack_parallel(weight.reshape(-1), every, slices * channels, rows, outputs, phases, tap_indices, packed)
+    _spread_bands(g.reshape(-1), images, copied, cut, phases, taps, tap_indices, packed, block, every if own else 0,
                   np.zeros(rows, g.dtype), channels, groups, splits, (window.sh, window.sw), shape, dx.reshape(-1))

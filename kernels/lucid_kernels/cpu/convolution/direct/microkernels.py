@@ -54,7 +54,7 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
             vectors = Vectors(builder, columns.type.pointee, lanes)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
             targets = [gep(builder, out, out_start, builder.mul(pitch, ir.Constant(I64, r))) for r in range(row_count)]
-            # On their way from memory while the sums are computed, also if they are only written: a store waits for its line.
+            # Prefetched while the sums are computed, also if they are only written: a store waits for its line.
             for target in targets:
                 for v in range(vector_count):
                     vectors.prefetch(gep(builder, target, v * lanes))

@@ -19,7 +19,7 @@ from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
 from ...simd.cpu_features import VECTOR_BYTES
-from ..channels_last import LANES, fill_band, places_of, scatter_band, whole
+from ..channels_last import LANES, fill_band, offsets_of, scatter_band, whole
 from ..problem import Problem
 from .copy_microkernels import pack_block
 from .microkernels import ROWS, VECTORS, multiply_block, multiply_narrow
@@ -150,7 +150,7 @@ def _plan(samples: int, channels: int, width: int, window: Window, outputs: int)
     run_pitch = -(-length // _BLOCK) * _BLOCK
     a, b = np.indices((kh, kw))
     taps = a * run_pitch + b * some if joined else (a * kw + b) * run_pitch
-    pixels, taps = places_of(lines, width, columns, pw, some), np.append(taps.reshape(-1), np.zeros(LANES, np.int64))
+    pixels, taps = offsets_of(lines, width, columns, pw, some), np.append(taps.reshape(-1), np.zeros(LANES, np.int64))
     plan = _Plan(some, splits, together, band, lines, columns, pixels, starts, length, runs, run_pitch, taps)
     return -(-channels // some), plan
 

@@ -1,10 +1,10 @@
 """1x1 convolution of planes without padding: of each image, the product of the weight and the pixels.
 
-A task packs a panel of pixels at a time, of all channels, and asks for the next one while it multiplies, a line in every few
+A task packs a panel of pixels at a time, of all channels, and prefetches the next one while it multiplies, a line in every few
 steps of the sums: the planes are far apart in memory, and nothing else would fetch them ahead. In 0.7 to 0.85 of the time of
-reading the pixels where they lie, for 64 and 256 channels of 56x56 pixels; with many lines asked for before each block of
-products it took 1.2 times as long for 256 channels. Planes a multiple of 4 KiB apart need no other way. The weight is read where
-it lies: packing it took a third to two fifths of the time for one image of 14x14 or 7x7.
+reading the pixels where they lie, for 64 and 256 channels of 56x56 pixels; with many lines prefetched before each block of
+products it took 1.2 times as long for 256 channels. Planes a multiple of 4 KiB apart need no other algorithm. The weight is read
+where it lies: packing it took a third to two fifths of the time for one image of 14x14 or 7x7.
 """
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                 # for each of them it took up to a tenth of the time for 64 channels.
                 pace = PANEL_BYTES // _LINE * EACH_STEP // (last_block - first_block)
                 for b in range(last_block - first_block):
-                    first_asked = b * pace * count // (PANEL_BYTES // _LINE * EACH_STEP)
-                    asked = moved(following, first_asked * positions + _LINE // item - 1)
+                    first_prefetched = b * pace * count // (PANEL_BYTES // _LINE * EACH_STEP)
+                    prefetched = moved(following, first_prefetched * positions + _LINE // item - 1)
                     row = first_row(first_block + b, out_channels)
                     rows = first_row(first_block + b + 1, out_channels) - row
                     taps = pointer(x, weight.ctypes.data + (row * channels + c) * item)
@@ -107,7 +107,7 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                     if c == 0 and bias.size > 0:
                         added, pitch = pointer(x, bias.ctypes.data + row * width * item), width
                     add = c > 0 or bias.size > 0
-                    multiply_pixels(rows, taps, channels, panel, narrow, count, target, positions, add, added, pitch, asked,
+                    multiply_pixels(rows, taps, channels, panel, narrow, count, target, positions, add, added, pitch, prefetched,
                                     positions, pace)  # fmt: skip
 
 

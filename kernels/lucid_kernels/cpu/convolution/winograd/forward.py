@@ -20,22 +20,22 @@ from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned, aligned_empty
-from ..channels_last import LANES, gather_band, places_of, whole
+from ..channels_last import LANES, gather_band, offsets_of, whole
 from ..direct import forward as direct_forward
 from ..problem import Problem
 from .products import LINES, PANEL, multiply_panel
 from .tiles import (
     FLAT,
-    TAP_PLACES,
+    TAP_OFFSETS,
     Depth,
     Source,
     Tiles,
     band_size,
     deliver_rows,
     entry_step,
-    output_places,
+    output_offsets,
     padded,
-    pixel_places,
+    pixel_offsets,
     tiles_of,
     transform_rows,
 )
@@ -55,8 +55,8 @@ _TASKS = 8
 
 # Channels whose taps are gathered at a time: whole vectors of them.
 _TOGETHER = LANES
-_CHANNELS_TAP_PLACES = places_of(1, 9 * _TOGETHER, 9 * _TOGETHER, 0, PANEL)
-_TURNED_TAP_PLACES = np.concatenate([TAP_PLACES[8::-1], TAP_PLACES[9:]])
+_CHANNELS_TAP_OFFSETS = offsets_of(1, 9 * _TOGETHER, 9 * _TOGETHER, 0, PANEL)
+_TURNED_TAP_PLACES = np.concatenate([TAP_OFFSETS[8::-1], TAP_OFFSETS[9:]])
 
 
 class Cut(NamedTuple):
@@ -109,12 +109,12 @@ def _is_large(channels: int, outputs: int) -> bool:
 
 
 @jit_parallel
-def _transform_weight(weight, by_output, by_channel, outputs, channels, depth, turned, together, places, transformed):
+def _transform_weight(weight, by_output, by_channel, outputs, channels, depth, turned, together, offsets, transformed):
     """transformed is (PRODUCTS, panels of outputs, KD * C, width), the last panel as wide as its whole vectors, and a vector more
     for each of the PRODUCTS: else the same tap of all would compete for one set of a cache.
 
     The taps of an output and a channel are 9 elements of the flat weight for each tap of the depth, which are `turned` or not;
-    `places` says where those of `together` slices of taps, which lie one after the other, go in a band.
+    `offsets` says where those of `together` slices of taps, which lie one after the other, go in a band.
     """
     step = transformed.shape[0] // PRODUCTS
     for panel in numba.prange((outputs + PANEL - 1) // PANEL):
@@ -124,7 +124,7 @@ def _transform_weight(weight, by_output, by_channel, outputs, channels, depth, t
         for number in range(0, channels * depth, together):
             count = min(together, channels * depth - number)
             start = first * by_output + number // depth * by_channel + number % depth * 9
-            gather_band(weight, start, by_output, some, 9 * count, places, 0, band)
+            gather_band(weight, start, by_output, some, 9 * count, offsets, 0, band)
             for c in range(count):
                 channel, tap = (number + c) // depth, (number + c) % depth
                 line = (depth - 1 - tap if turned else tap) * channels + channel
@@ -141,13 +141,13 @@ def _extent(x, tiles, cut, slices, part):
 
 
 @jit
-def _transform_panel(x, source, tiles, cut, slices, part, panel, places, band, out):
+def _transform_panel(x, source, tiles, cut, slices, part, panel, offsets, band, out):
     """The pixels that a part of the work needs of a panel of channels: slice by slice."""
     first, last, upper, lower = _extent(x, tiles, cut, slices, part)
     channel, end = panel * cut.width, min(x.shape[1], (panel + 1) * cut.width)
     size = (last - first) * tiles.across * padded(end - channel)
     for number in range(lower - upper + cut.taps - 1):
-        transform_rows(x, source, tiles, upper - cut.padding + number, first, last, channel, end, places, band,
+        transform_rows(x, source, tiles, upper - cut.padding + number, first, last, channel, end, offsets, band,
                        out[number * size :], cut.pixels_step)
 
 
@@ -183,7 +183,7 @@ def _multiply(pixels, x, weight, cut, upper, slices, tiles_of_slice, first, last
 
 
 @jit
-def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last_output, places, y, finite):
+def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last_output, offsets, y, finite):
     """Some outputs of a part of the work from its transformed pixels."""
     first, last, upper, lower = _extent(x, tiles, cut, y.shape[2], part)
     sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
@@ -192,11 +192,11 @@ def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last
     band = aligned_empty(band_size(tiles, 0), pixels)
     for number in range(lower - upper):
         deliver_rows(sums, number * count, cut.sums_step, tiles, upper + number, first, last, first_output, last_output,
-                     bias, places, band, y, finite)
+                     bias, offsets, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_places, y, finite):
+def _convolve_parallel(x, source, tiles, cut, parts, offsets, weight, bias, out_offsets, y, finite):
     """Tasks of `cut.rows` rows of tiles."""
     panels = (x.shape[1] + cut.width - 1) // cut.width
     for part in numba.prange(parts):
@@ -204,42 +204,42 @@ def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_p
         band = aligned_empty(band_size(tiles, 2), x)
         band[:] = 0
         for panel in range(panels):
-            _transform_panel(x, source, tiles, cut, y.shape[2], part, panel, places, band,
+            _transform_panel(x, source, tiles, cut, y.shape[2], part, panel, offsets, band,
                              pixels[panel * PRODUCTS * cut.pixels_step :])
-        _convolve_part(pixels, x, tiles, cut, part, weight, bias, 0, y.shape[1], out_places, y, finite)
+        _convolve_part(pixels, x, tiles, cut, part, weight, bias, 0, y.shape[1], out_offsets, y, finite)
 
 
 @jit_parallel
-def _transform_parallel(x, source, tiles, cut, slices, places, pixels):
+def _transform_parallel(x, source, tiles, cut, slices, offsets, pixels):
     """pixels (parts, panels, PRODUCTS * cut.pixels_step) for `_convolve_shared`."""
     panels = pixels.shape[1]
     for task in numba.prange(pixels.shape[0] * panels):
         part, panel = task // panels, task % panels
         band = aligned_empty(band_size(tiles, 2), x)
         band[:] = 0
-        _transform_panel(x, source, tiles, cut, slices, part, panel, places, band, pixels[part, panel])
+        _transform_panel(x, source, tiles, cut, slices, part, panel, offsets, band, pixels[part, panel])
 
 
 @jit_parallel
-def _convolve_shared(pixels, x, tiles, cut, splits, weight, bias, places, y, finite):
+def _convolve_shared(pixels, x, tiles, cut, splits, weight, bias, offsets, y, finite):
     """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
     outputs = y.shape[1]
     panels = (outputs + PANEL - 1) // PANEL
     for task in numba.prange(pixels.shape[0] * splits):
         part, split = task // splits, task % splits
         _convolve_part(pixels[part].reshape(-1), x, tiles, cut, part, weight, bias, split * panels // splits * PANEL,
-                       min(outputs, (split + 1) * panels // splits * PANEL), places, y, finite)
+                       min(outputs, (split + 1) * panels // splits * PANEL), offsets, y, finite)
 
 
 class _Plan(NamedTuple):
-    """The tiles, their cut into `parts` tasks, the parts of the outputs and the places of the pixels and outputs of a band."""
+    """The tiles, their cut into `parts` tasks, the parts of the outputs and the offsets of the pixels and outputs of a band."""
 
     tiles: Tiles
     cut: Cut
     parts: int
     splits: int
-    places: Array
-    out_places: Array
+    offsets: Array
+    out_offsets: Array
 
 
 @functools.lru_cache(maxsize=256)
@@ -263,18 +263,18 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window,
     cut = Cut(each, together, *depth, lines, panel, pixels_step, entry_step(lines, PANEL))
     tiles, parts = tiles_of(window, each), -(-rows // each) * groups
     splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
-    return _Plan(tiles, cut, parts, splits, pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width))
+    return _Plan(tiles, cut, parts, splits, pixel_offsets(tiles, width, window.pw), output_offsets(tiles, window.out_width))
 
 
 def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window: Window, depth: Depth, y: Array
                      ) -> Array | None:
-    """Fill y (N, O, OD, OH, OW) from x (N, C, D, H, W); the numbers of the samples where some of it is not finite, and perhaps
+    """Fill y (N, O, OD, OH, OW) from x (N, C, D, H, W); the indices of the samples where some of it is not finite, and perhaps
     wrong.
 
     The weight (O, C, KD, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
-    tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[4], outputs, window, depth, y.shape[2])
+    tiles, cut, parts, splits, offsets, out_offsets = _plan(samples, channels, x.shape[4], outputs, window, depth, y.shape[2])
     taps = depth.taps
     transformed = aligned(PRODUCTS * entry_step(taps * channels, whole(outputs)), x.dtype)
     if turned:
@@ -282,16 +282,16 @@ def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window:
                           transformed)
     else:
         _transform_weight(weight.reshape(-1), 9 * taps * channels, 9 * taps, outputs, channels, taps, False, _TOGETHER,
-                          _CHANNELS_TAP_PLACES, transformed)
+                          _CHANNELS_TAP_OFFSETS, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
     finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
     if splits == 1:
-        _convolve_parallel(x, source, tiles, cut, parts, places, transformed, padded_bias, out_places, y, finite)
+        _convolve_parallel(x, source, tiles, cut, parts, offsets, transformed, padded_bias, out_offsets, y, finite)
     else:  # few tiles: tasks share their pixels
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
-        _transform_parallel(x, source, tiles, cut, y.shape[2], places, pixels)
-        _convolve_shared(pixels, x, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
+        _transform_parallel(x, source, tiles, cut, y.shape[2], offsets, pixels)
+        _convolve_shared(pixels, x, tiles, cut, splits, transformed, padded_bias, out_offsets, y, finite)
     return None if np.count_nonzero(finite) == samples else np.flatnonzero(~finite)
 
 
@@ -303,7 +303,7 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, 3, 3) and bias (O,), all contiguous float32.
 
-    The transforms add numbers that direct convolution keeps apart: infinite ones of both signs make NaN there, and large ones
+    The transforms add values that direct convolution keeps apart: infinite ones of both signs make NaN there, and large ones
     overflow. Images with a result that is not finite are therefore computed directly.
     """
     doubtful = _convolve(x, weight, False, bias, window, y)

@@ -2,7 +2,7 @@
 
 The adjoint of `forward`: the gradient of G w G^T, entry by entry, is a product of matrices, the transformed gradients of the
 outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for
-all its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in
+all its entries to stay in the L2 cache. Other blocks transform the same pixels again: to keep four values for each pixel in
 the L3 cache and to read them again takes longer. Where a task sums over all tiles, it transforms its block to taps itself.
 
 The gradient of the bias comes along: one of the transformed entries is the sum of the gradients of a tile.
@@ -25,15 +25,15 @@ from ..direct import grad_weight as direct_grad_weight
 from .products import PANEL, multiply_panel
 from .tiles import (
     FLAT,
-    TAP_PLACES,
+    TAP_OFFSETS,
     Depth,
     Source,
     Tiles,
     band_size,
     entry_step,
-    output_places,
+    output_offsets,
     padded,
-    pixel_places,
+    pixel_offsets,
     tiles_of,
     transform_rows,
 )
@@ -102,7 +102,7 @@ def _multiply_taps(left, right, step, rows, columns, size, depth, upper, lower, 
 
 
 @jit
-def _transform_panels(x, source, tiles, depth, upper, lower, first, last, channel, end, places, band, out, step):
+def _transform_panels(x, source, tiles, depth, upper, lower, first, last, channel, end, offsets, band, out, step):
     """Channels channel..end of x at some rows of tiles in panels of PANEL: slices upper..lower of gradients, or the pixels that
     these meet.
     """
@@ -112,7 +112,7 @@ def _transform_panels(x, source, tiles, depth, upper, lower, first, last, channe
         last_channel = min(end, some + PANEL)
         size = (last - first) * tiles.across * padded(last_channel - some)
         for number in range(lower - upper):
-            transform_rows(x, source, tiles, upper + number, first, last, some, last_channel, places, band,
+            transform_rows(x, source, tiles, upper + number, first, last, some, last_channel, offsets, band,
                            out[(some - channel) // PANEL * PRODUCTS * step + number * size :], step)
 
 
@@ -139,7 +139,7 @@ def _add_totals(gradients, step, channels, count, totals):
 
 
 @jit
-def _untransform(sums, sides, block, first, last, by_row, by_column, depth, places, dweight):
+def _untransform(sums, sides, block, first, last, by_row, by_column, depth, offsets, dweight):
     """The taps of rows first..last of a block of rows, and of its columns, 9 elements of dweight for each tap of the depth from
     row * by_row + column * by_column on. Whether all are finite.
     """
@@ -153,13 +153,13 @@ def _untransform(sums, sides, block, first, last, by_row, by_column, depth, plac
             start = ((left - column) // PANEL * PRODUCTS * lines + line) * PANEL
             for tap in range(depth.taps):
                 good &= transform_tap_sums(sums, tap * each + start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
-                scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column + 9 * tap, by_column)
+                scatter_band(band, offsets, some, 9, dweight, (row + line) * by_row + left * by_column + 9 * tap, by_column)
     return good
 
 
 @jit_parallel
-def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, slices, step, row_places, column_places, parts,
-                totals, by_row, by_column, depth, places, dweight, finite):
+def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, slices, step, row_offsets, column_offsets, parts,
+                totals, by_row, by_column, depth, offsets, dweight, finite):
     """parts (parts of the tiles, blocks, sums as `_multiply` makes them); a single part has no room for sums, its taps go to
     dweight (`_untransform`), and `finite` is filled as by `_untransform_parallel`. totals (parts of the tiles, channels of the
     gradient in whole panels) are added up, or not if it is empty.
@@ -187,10 +187,10 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, sl
             for upper in range(0, all_slices, slices):
                 lower = min(all_slices, upper + slices)
                 count = (lower - upper) * size
-                _transform_panels(rows, row_source, tiles, depth, upper, lower, line, end, row, row_end, row_places, row_band,
+                _transform_panels(rows, row_source, tiles, depth, upper, lower, line, end, row, row_end, row_offsets, row_band,
                                   left, step)
                 _transform_panels(columns, column_source, tiles, depth, upper, lower, line, end, column, column_end,
-                                  column_places, column_band, right, step)
+                                  column_offsets, column_band, right, step)
                 if totals.shape[1] > 0 and not turned and column == 0:
                     _add_totals(left, step, row_end - row, count, totals[part, row:])
                 elif totals.shape[1] > 0 and turned and row == 0:
@@ -198,11 +198,11 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, sl
                 _multiply_taps(left, right, step, row_end - row, column_end - column, size, depth, upper, lower, length, turned,
                                sums, sides.row_block, line > first or upper > 0)
         if parts.shape[0] == 1:
-            finite[block] = _untransform(sums, sides, block, 0, sides.row_block, by_row, by_column, depth, places, dweight)
+            finite[block] = _untransform(sums, sides, block, 0, sides.row_block, by_row, by_column, depth, offsets, dweight)
 
 
 @jit_parallel
-def _untransform_parallel(parts, sides, by_row, by_column, depth, places, dweight, finite):
+def _untransform_parallel(parts, sides, by_row, by_column, depth, offsets, dweight, finite):
     """`_untransform` of the sum of the parts.
 
     A task takes some rows of a block; finite[block, task] says whether all of it is.
@@ -214,7 +214,7 @@ def _untransform_parallel(parts, sides, by_row, by_column, depth, places, dweigh
         for part in range(1, parts.shape[0]):
             for start in range(first * PANEL, parts.shape[2], lines * PANEL):
                 _add(sums[start : start + _ROWS * PANEL], parts[part, block, start : start + _ROWS * PANEL])
-        finite[block, task % tasks] = _untransform(sums, sides, block, first, first + _ROWS, by_row, by_column, depth, places,
+        finite[block, task % tasks] = _untransform(sums, sides, block, first, first + _ROWS, by_row, by_column, depth, offsets,
                                                    dweight)
 
 
@@ -241,7 +241,7 @@ def _block(channels: int) -> int:
 
 class _Plan(NamedTuple):
     """Whether the pixels are the rows, the factors, the tiles, how many rows of them and slices a task takes at a time, how far
-    apart entries lie, the shapes of the sums of parts and of what says whether the taps are finite, places of the pixels and
+    apart entries lie, the shapes of the sums of parts and of what says whether the taps are finite, offsets of the pixels and
     gradients of a band.
     """
 
@@ -253,8 +253,8 @@ class _Plan(NamedTuple):
     step: int
     shape: tuple[int, ...]
     finite_shape: tuple[int, ...]
-    places: Array
-    out_places: Array
+    offsets: Array
+    out_offsets: Array
 
 
 @functools.lru_cache(maxsize=256)
@@ -275,8 +275,8 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window,
     tiles, step = tiles_of(window, each), entry_step((together + depth.taps - 1) * each * across, PANEL)
     shape = (tasks, blocks, depth.taps * PRODUCTS * row_block * column_block if tasks > 1 else 0)
     finite_shape = (blocks, row_block // _ROWS)
-    places, out_places = pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width)
-    return _Plan(turned, sides, tiles, each, together, step, shape, finite_shape, places, out_places)
+    offsets, out_offsets = pixel_offsets(tiles, width, window.pw), output_offsets(tiles, window.out_width)
+    return _Plan(turned, sides, tiles, each, together, step, shape, finite_shape, offsets, out_offsets)
 
 
 def fill_volumes_if_finite(g: Array, x: Array, window: Window, depth: Depth, dweight: Array, dbias: Array | None
@@ -285,17 +285,17 @@ def fill_volumes_if_finite(g: Array, x: Array, window: Window, depth: Depth, dwe
     of dweight is finite, else they may be wrong.
     """
     (samples, channels), outputs = x.shape[:2], g.shape[1]
-    turned, sides, tiles, each, slices, step, shape, finite_shape, places, out_places = _plan(
+    turned, sides, tiles, each, slices, step, shape, finite_shape, offsets, out_offsets = _plan(
         samples, channels, x.shape[4], outputs, window, depth, g.shape[2])
     parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
     totals = np.zeros((shape[0], 0 if dbias is None else -(-outputs // PANEL) * PANEL), x.dtype)
     pixels, gradients = Source(-window.ph, 4), Source(0, 2)
     by_row, by_column = (channel * 9 * depth.taps for channel in ((1, channels) if turned else (channels, 1)))
-    taps = by_row, by_column, depth, TAP_PLACES, dweight.reshape(-1), finite
+    taps = by_row, by_column, depth, TAP_OFFSETS, dweight.reshape(-1), finite
     if turned:
-        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, slices, step, places, out_places, parts, totals, *taps)
+        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, slices, step, offsets, out_offsets, parts, totals, *taps)
     else:
-        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, slices, step, out_places, places, parts, totals, *taps)
+        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, slices, step, out_offsets, offsets, parts, totals, *taps)
     if dbias is not None:
         totals[:, :outputs].sum(0, out=dbias)
     if shape[0] > 1:

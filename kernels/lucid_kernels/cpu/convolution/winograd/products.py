@@ -21,8 +21,8 @@ PANEL = VECTORS * LANES
 # Rows that are computed together with a panel of a single vector, for as many sums as with a whole one.
 LINES = ROWS * VECTORS
 # Rows that are computed together with a whole panel, and what is left with ROWS at a time. With 16 registers six are 12 sums, and
-# two of their steps share an iteration: 0.8 to 0.9 of the time, 0.9 to 1.0 of weight gradients. Of four steps the questions leave
-# lines out: these took 1.1 to 1.2 times as long, and 1.05 with two steps of ROWS rows as well.
+# two of their steps share an iteration: 0.8 to 0.9 of the time, 0.9 to 1.0 of weight gradients. Of four steps the prefetches
+# leave lines out: these took 1.1 to 1.2 times as long, and 1.05 with two steps of ROWS rows as well.
 MORE_ROWS, _STEPS = (ROWS, 1) if VECTOR_BYTES == 64 else (6, 2)
 
 
@@ -32,7 +32,7 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
         """c[c_start + r * pitch + j] = sum over k < count of a[a_start + r * line + k * step] * b[b_start + k * width + j],
 
         or with `accumulate` the sum added to what is there, for r < row_count and the j of `vector_count` vectors; nothing is
-        checked. Each step asks for the cache line of b[ahead + k * pace], or what lies behind b.
+        checked. Each step prefetches the cache line of b[ahead + k * pace], or what lies behind b.
         """
         integer = types.int64
         signature = types.void(a, *(integer,) * 3, b, *(integer,) * 3, c, integer, integer, types.boolean, integer, integer)
@@ -50,7 +50,7 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
                 for total in row:
                     builder.store(vectors.zero, total)
 
-            def ask(step):
+            def prefetch_line(step):
                 vectors.prefetch(gep(builder, ahead, builder.mul(step, pace)), write=False)
 
             def multiply_step(index):
@@ -61,7 +61,7 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
                     for total, value in zip(row, values):
                         vectors.add_product(total, value, scale)
 
-            unrolled(builder, count, together, multiply_step, ask)
+            unrolled(builder, count, together, multiply_step, prefetch_line)
             # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
             vectors.store_sums(totals, targets, accumulate, targets)
             return context.get_dummy_value()
@@ -78,7 +78,7 @@ _outer_single = _make_outer(LINES, 1, 1)  # two steps would need more than 16 re
 def _make_prefetch(write: bool, level: int) -> Any:
     @intrinsic
     def prefetch(typing, array, start, lines):
-        """Ask for some cache lines of a flat array, or what lies behind it, from an element on."""
+        """Prefetch some cache lines of a flat array, or what lies behind it, from an element on."""
         signature = types.void(array, types.int64, types.int64)
 
         def emit(context, builder, signature, arguments):
@@ -100,9 +100,9 @@ prefetch_to_read, prefetch_to_write = _make_prefetch(write=False, level=2), _mak
 def multiply_panel(a, a_start, line, step, rows, b, b_start, width, count, c, c_start, pitch, accumulate):
     """`rows` rows, a multiple of LINES, of c by a panel of b, `width` elements wide: PANEL or a vector (`_make_outer`).
 
-    While it computes, it asks for what follows the panel in memory, which is the next panel, a line in a few steps. Where a large
-    weight comes from the L3 cache, that takes 0.55 to 0.75 of the time; with the lines of a block of rows all at once, which wait
-    for each other, hardly less than without.
+    While it computes, it prefetches what follows the panel in memory, which is the next panel, a line in a few steps. Where a
+    large weight comes from the L3 cache, that takes 0.55 to 0.75 of the time; with the lines of a block of rows all at once,
+    which wait for each other, hardly less than without.
     """
     each = MORE_ROWS if width == PANEL else LINES
     pace = (width * each + rows - 1) // rows

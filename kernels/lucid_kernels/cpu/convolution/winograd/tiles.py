@@ -13,14 +13,14 @@ from typing import NamedTuple
 from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...runtime.jit import jit
-from ..channels_last import LANES, fill_band, places_of, scatter_band
+from ..channels_last import LANES, fill_band, offsets_of, scatter_band
 from .products import PANEL, prefetch_to_read, prefetch_to_write
 from .transforms import PRODUCTS, transform_gradients, transform_pixels, transform_sums
 
-# Elements of float32 that a 1 MiB L2 cache has room for: to ask for them takes two fifths of the time of their transform.
+# Elements of float32 that a 1 MiB L2 cache has room for: to prefetch them takes two fifths of the time of their transform.
 _NEAR = 1 << 18
 # Where the nine taps of a filter lie in a band.
-TAP_PLACES = places_of(1, 9, 9, 0, PANEL)
+TAP_OFFSETS = offsets_of(1, 9, 9, 0, PANEL)
 
 
 class Tiles(NamedTuple):
@@ -43,7 +43,8 @@ FLAT = Depth(1, 0)
 
 
 class Source(NamedTuple):
-    """Where the first row of tiles of an image begins, and how many pixels a tile has each way: 4, or 2 of a gradient."""
+    """Where the first row of tiles of an image begins, and how many pixels a tile has in each direction: 4, or 2 of a
+    gradient."""
 
     top: int
     side: int
@@ -55,14 +56,14 @@ def tiles_of(window: Window, rows: int) -> Tiles:
     return Tiles(down, -(-window.out_width // 2), min(down, rows))
 
 
-def pixel_places(tiles: Tiles, width: int, left: int) -> Array:
-    """`places_of` the pixels of a band of images of this width, `left` columns of zeros before them."""
-    return places_of(2 * tiles.band + 2, width, 2 * tiles.across + 2, left, PANEL)
+def pixel_offsets(tiles: Tiles, width: int, left: int) -> Array:
+    """`offsets_of` the pixels of a band of images of this width, `left` columns of zeros before them."""
+    return offsets_of(2 * tiles.band + 2, width, 2 * tiles.across + 2, left, PANEL)
 
 
-def output_places(tiles: Tiles, width: int) -> Array:
-    """`places_of` the outputs of a band, or of their gradients."""
-    return places_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
+def output_offsets(tiles: Tiles, width: int) -> Array:
+    """`offsets_of` the outputs of a band, or of their gradients."""
+    return offsets_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
 
 
 @jit
@@ -84,7 +85,7 @@ def padded(channels):
 
 @jit
 def _prefetch_planes(x, n, depth, channel, channels, top, rows, part, parts):
-    """Ask for rows of some channels of a slice of x, those that are part of the image; one of several parts of them."""
+    """Prefetch rows of some channels of a slice of x, those that are part of the image; one of several parts of them."""
     _, all_channels, slices, height, width = x.shape
     first, last = max(0, top), min(height, top + rows)
     lines = ((last - first) * width + LANES) // LANES
@@ -93,7 +94,7 @@ def _prefetch_planes(x, n, depth, channel, channels, top, rows, part, parts):
 
 
 @jit
-def transform_rows(x, source, tiles, depth, first, last, first_channel, last_channel, places, band, out, step):
+def transform_rows(x, source, tiles, depth, first, last, first_channel, last_channel, offsets, band, out, step):
     """Rows first..last of the tiles of slice `depth` of all samples of x (N, C, D, H, W), of some channels, transformed into a
     panel `out`; zeros for a slice beside the volume.
     """
@@ -111,7 +112,7 @@ def transform_rows(x, source, tiles, depth, first, last, first_channel, last_cha
         while at < last:
             n, line = at // tiles.down, at % tiles.down
             count = min(tiles.band, last - at, tiles.down - line)
-            fill_band(x, n, depth, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
+            fill_band(x, n, depth, channel, some, source.top + 2 * line, 2 * count + extra, row, offsets, band)
             # What comes next, at the end what the next call is likely to take: the processor does not foresee so many planes.
             after, ahead, there = at + count, channel, depth
             if after >= last:
@@ -132,7 +133,7 @@ def transform_rows(x, source, tiles, depth, first, last, first_channel, last_cha
 
 
 @jit
-def deliver_rows(sums, sums_first, step, tiles, depth, first, last, first_output, last_output, bias, places, band, y, finite):
+def deliver_rows(sums, sums_first, step, tiles, depth, first, last, first_output, last_output, bias, offsets, band, y, finite):
     """Some outputs of the rows first..last of tiles of slice `depth` from panels of PANEL sums, plus bias; its first tile has the
     number `sums_first`.
 
@@ -159,5 +160,5 @@ def deliver_rows(sums, sums_first, step, tiles, depth, first, last, first_output
                                        PANEL)
             if not good:
                 finite[n] = False
-            scatter_band(band, places, some, size, flat, start, slices * height * width)
+            scatter_band(band, offsets, some, size, flat, start, slices * height * width)
             at += count

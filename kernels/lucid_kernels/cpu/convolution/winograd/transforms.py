@@ -98,9 +98,9 @@ def _make_transform(side: int, transform: Any) -> Any:
                 source = gep(builder, band, builder.mul(tile, across), channel)
                 target = gep(builder, out, builder.mul(tile, pitch), channel)
                 pixels = [[vectors.load(gep(builder, source, offset)) for offset in line] for line in offsets]
-                for line, places in zip(_twice(builder, transform, pixels), entries):
-                    for value, place in zip(line, places):
-                        vectors.store(value, gep(builder, target, place))
+                for line, starts in zip(_twice(builder, transform, pixels), entries):
+                    for value, at in zip(line, starts):
+                        vectors.store(value, gep(builder, target, at))
 
             _for_tiles(builder, tiles, channels, body)
             return context.get_dummy_value()
@@ -164,9 +164,9 @@ def _make_untransform(side: int, transform: Any) -> Any:
 
             def deliver(tile, channel, square):
                 target = gep(builder, band, band_start, builder.mul(tile, across), channel)
-                for line, places in zip(square, offsets):
-                    for value, place in zip(line, places):
-                        vectors.store(value, gep(builder, target, place))
+                for line, starts in zip(square, offsets):
+                    for value, at in zip(line, starts):
+                        vectors.store(value, gep(builder, target, at))
 
             source = (sums, start, pitch, step, bias, tiles, channels)
             return _for_sums(builder, vectors, transform, source, deliver)

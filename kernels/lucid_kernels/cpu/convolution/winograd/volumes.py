@@ -1,4 +1,4 @@
-"""Convolution of volumes with planes of 3x3 taps by Winograd's way, and its gradients.
+"""Convolution of volumes with planes of 3x3 taps by Winograd's algorithm, and its gradients.
 
 A slice is transformed once for a group of slices of the result, whose sums go over the taps of the depth as well. Slices stacked
 as channels were copied and transformed for each tap: 1.2 to 1.6 times as long for 64 to 16 channels, and 2.7 for the weight
