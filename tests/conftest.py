@@ -63,6 +63,11 @@ kernels/cpu/elementwise/test_ternary kernels/cpu/fft/test_fft kernels/bench/test
 """
 
 
+def pytest_collection() -> None:
+    """The collector would look through the tests again and again while there become more of them."""
+    gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long files first. pytest-xdist would begin with those of the most tests."""
     folder = pathlib.Path(__file__).parent
@@ -72,6 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """The 20,000 tests live until the end: a `gc.collect()` in a test, which looks through them, would take 0.3 s and more."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
