@@ -15,6 +15,9 @@ import pytest
 # worker of pytest needs. With 2**4 the same threads compute the same.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 os.environ.setdefault("LUCID_VERBOSE", "0")  # what compiles for long depends on the other processes of the machine
+# Both workers and some 150 processes that they start import lucid: 0.3 s of a processor each, 0.7 s without bytecode that is kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "kernels")]
 
 from lucid_kernels.numpy_warnings import pytest_runtest_setup  # noqa: E402, F401 - a hook; twice where lucid is installed
