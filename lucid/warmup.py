@@ -243,7 +243,8 @@ def _pool2d(size: int, **like: Any) -> None:
     for pooled in (1, 4):
         F.adaptive_avg_pool2d(x, pooled).square().sum().backward()
     F.adaptive_max_pool2d(x, 4).square().sum().backward()
-    F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2).square().sum().backward()
+    maxima, indices = F.max_pool2d(x, 2, return_indices=True)
+    F.max_unpool2d(maxima, indices, 2).square().sum().backward()
     gradient: Any = lucid.autograd.grad(F.max_pool2d(x, 2).square().sum(), x, create_graph=True)[0]
     gradient.sum().backward()
 

@@ -15,6 +15,9 @@ import pytest
 # worker of pytest needs. With 2**4 the same threads compute the same.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 os.environ.setdefault("LUCID_VERBOSE", "0")  # what compiles for long depends on the other processes of the machine
+# Both workers and some 150 processes that they start import lucid: 0.3 s of a processor each, 0.7 s without bytecode that is kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "kernels")]
 
 from lucid_kernels.numpy_warnings import pytest_runtest_setup  # noqa: E402, F401 - a hook; twice where lucid is installed
@@ -63,6 +66,11 @@ kernels/cpu/elementwise/test_ternary kernels/cpu/fft/test_fft kernels/bench/test
 """
 
 
+def pytest_collection() -> None:
+    """The collector would look through the tests again and again while there become more of them."""
+    gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long files first. pytest-xdist would begin with those of the most tests."""
     folder = pathlib.Path(__file__).parent
@@ -72,6 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """The 20,000 tests live until the end: a `gc.collect()` in a test, which looks through them, would take 0.3 s and more."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
