@@ -1,5 +1,6 @@
 """Loading and launching.
 
 `launch`: compiles a source, launches its kernels, raises the errors that they report.
-`source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include.
+`source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include,
+`tensor_cores.cuh` the instructions of chips from sm_80 on.
 """
