@@ -28,15 +28,21 @@ def check(*shapes: tuple[int, ...], mask: object = None, dtype: type = np.float3
 
 
 def check_plain() -> None:
-    check((1, 4, 2, 70, 75, 24, 8), (1, 1, 1, 70, 75, 17, 5))
+    check((1, 4, 2, 70, 40, 24, 8), (1, 1, 1, 7, 75, 17, 5))
 
 
 def check_half() -> None:
-    check((1, 4, 2, 70, 75, 24, 8), (1, 1, 1, 140, 150, 17, 5), dtype=ml_dtypes.bfloat16)
+    check((1, 2, 1, 70, 75, 24, 8), (1, 1, 1, 5, 150, 17, 5), dtype=ml_dtypes.bfloat16)
 
 
 def check_large() -> None:
-    check((1, 1, 1, 5, 100, 17, 5), scale=30.0)
+    import cupy as cp
+    from lucid_kernels.cuda.attention import flash_attention
+
+    _, q, k, v, _ = reference.data((1, 1, 1, 5, 100, 17, 5), None, np.float32)
+    operands = (cp.asarray(a) for a in (q, k, v))
+    y = flash_attention.attention(*operands, None, scale=100.0, is_causal=False, out=(None,) * 3)[0]
+    test_flash_attention.close(y, reference.attention(q, k, v, None, 100.0, False)[1], 1e-3)
 
 
 def check_causal() -> None:
@@ -69,6 +75,15 @@ def check_equal_scores() -> None:
     from lucid_kernels.cuda.attention import attention
 
     test_attention.test_equal_scores_however_large(attention, cp, False)
+
+
+def check_strides() -> None:
+    import cupy as cp
+    import pytest
+    from lucid_kernels.cuda.attention import flash_attention
+
+    with pytest.MonkeyPatch.context() as patch:
+        test_flash_attention.test_heads_of_a_projection_are_read_as_they_lie(flash_attention, cp, patch, np.float32, 8)
 
 
 FLASH = "flash_attention.cu"
@@ -110,10 +125,15 @@ MUTATIONS = [
     Mutation(FLASH, "diagonal hidden", r"key <= query\)", "key < query)", check_causal, **TILES),
     Mutation(FLASH, "keys past the end of a plain tile", r" && key_end <= keys", "", check_plain, **TILES),
     Mutation(FLASH, "the diagonal in a plain tile", r"key_end <= query \+ 1", "key_end <= query + 64", check_causal, **TILES),
-    Mutation(FLASH, "mask of another sample", r"head / heads \* mask_batch", "head % heads * mask_batch", check_masks, **TILES),
-    Mutation(FLASH, "mask of the first query", r" \+ query \* mask_query", "", check_masks, **TILES),
+    Mutation(FLASH, "the sample of another head", r"\(index\) / \(count\) \* x##_batch", "(index) % (count) * x##_batch", check_masks,
+             **TILES),
+    Mutation(FLASH, "the first head of a sample", r" \+ \(index\) % \(count\) \* x##_head", "", check_plain, **TILES),
+    Mutation(FLASH, "mask of the first query", r"query \* mask_query \+ ", "", check_masks, **TILES),
     Mutation(FLASH, "mask of the first key", r" \+ key \* mask_key", "", check_masks, **TILES),
     Mutation(FLASH, "columns past the end are copied", r"inside && column(?: \+ e)? < width", "inside", check_plain, **TILES),
+    Mutation(FLASH, "rows as if nothing were between them", r"\(first \+ line\) \* stride", "(i64)(first + line) * width", check_strides,
+             **TILES),
+    Mutation(FLASH, "results as if nothing were between them", r"row \* stride", "(i64)row * width", check_strides, **TILES),
     Mutation(FLASH, "rows past the end are copied", r"inside = first \+ line < lines", "inside = true", check_plain, **TILES),
     Mutation(FLASH, "rows past the end are stored", r"if \(row >= lines\) continue;", "", check_plain, **TILES),
     Mutation(FLASH, "columns past the end are stored", r"if \(column(?: \+ 1)? < width\) (?=\*r|to\[column \+)", "", check_plain, **TILES),

@@ -154,8 +154,8 @@ template <typename T> struct Tile {
   }
 };
 
-// The probabilities of a query are exp((score - shift) after) factor: the logarithm of their sum is rounded away beside a shift as low
-// as a mask may be. A query that sees nothing gets zeros, +inf and 0: then its probabilities are 0 below.
+// The probabilities of a query are exp((score - shift) after) factor: the logarithm of their sum is rounded away beside a shift
+// as low as a mask may be. A query that sees nothing gets zeros, +inf and 0: then its probabilities are 0 below.
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 1)
 attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ shifts, T* __restrict__ factors) {

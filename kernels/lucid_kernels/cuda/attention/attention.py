@@ -53,7 +53,7 @@ def _attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bo
     y = launch.result(outs[0], (*q.shape[:3], v.shape[3]), q.dtype)
     shift, factor = (launch.result(target, q.shape[:3], q.dtype) for target in outs[1:])
     if shift.size:
-        arguments = (*problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), y, shift, factor)
+        arguments = (q, k, v, *problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), y, shift, factor)
         _launch("attention", q, q.shape[0] * q.shape[1], q.shape[2], v.shape[3], arguments)
     return y, shift, factor
 
@@ -65,7 +65,7 @@ def _attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: An
     g, q, k, v, shift, factor = map(launch.contiguous, (g, q, k, v, shift, factor))
     dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in zip(out or (None,) * 3, (q, k, v), strict=True))
     dots = (g * y).sum(-1, dtype=q.dtype)
-    arguments = (*problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), g, shift, factor, dots)
+    arguments = (q, k, v, *problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), g, shift, factor, dots)
     if dq.size:
         _launch("attention_grad_query", q, q.shape[0] * q.shape[1], q.shape[2], q.shape[3], (*arguments, dq))
     if dk.size or dv.size:

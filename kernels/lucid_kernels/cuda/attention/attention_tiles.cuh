@@ -2,14 +2,19 @@
 #pragma once
 #include "attention_products.cuh"
 
-// Scalars instead of a struct argument: CuPy checks and passes plain scalars.
+// Scalars instead of a struct argument: CuPy checks and passes plain scalars. Of an array of (batch, head, row, column) there are
+// the strides of the first three; columns are neighbours.
+#define STRIDES(x) i64 x##_batch, i64 x##_head, i64 x##_row
 #define PROBLEM_ARGUMENTS                                                                                                   \
-  const T *__restrict__ q, const T *__restrict__ k, const T *__restrict__ v, const float *__restrict__ mask, int has_mask,  \
-      i64 mask_batch, i64 mask_head, i64 mask_query, i64 mask_key, int heads, int groups, int queries, int keys, int width, \
-      int value_width, int is_causal, float scale, float before, float after, int aligned
+  const T *__restrict__ q, const T *__restrict__ k, const T *__restrict__ v, STRIDES(q), STRIDES(k), STRIDES(v),            \
+      const float *__restrict__ mask, int has_mask, i64 mask_batch, i64 mask_head, i64 mask_query, i64 mask_key, int heads, \
+      int groups, int queries, int keys, int width, int value_width, int is_causal, float scale, float before, float after, \
+      int aligned
 #define PROBLEM                                                                                                       \
   { mask, has_mask, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, before, after * 1.4426950408889634f, \
     is_causal }
+// The first row of head `index` of x, which counts over the batch.
+#define HEAD_OF(x, index, count) ((x) + (index) / (count) * x##_batch + (index) % (count) * x##_head)
 
 struct Problem {
   const float* mask;
@@ -28,11 +33,11 @@ struct Problem {
     return !has_mask && before == 1.f && key_end <= keys && (!is_causal || key_end <= query + 1);
   }
   // Rounded before the sum: with a multiplication and addition in one, large scores were far beyond the largest of them.
-  __device__ __forceinline__ float score(float dot, i64 head, int query, int key) const {
+  __device__ __forceinline__ float score(float dot, int head, int query, int key) const {
     if (!visible(query, key)) return -CUDART_INF_F;
     const float scaled = __fmul_rn(dot, before);
     if (!has_mask) return scaled;
-    return scaled + mask[head / heads * mask_batch + head % heads * mask_head + query * mask_query + key * mask_key];
+    return scaled + HEAD_OF(mask, head, heads)[query * mask_query + key * mask_key];
   }
   __device__ __forceinline__ float power(float score, float shift) const { return exp2f((score - shift) * after); }
 };
@@ -53,7 +58,8 @@ template <int BLOCKS, int COUNT> __device__ __forceinline__ void clear(float (&x
 
 // Scores from the dot products of the warp's rows, from `row` on, and the columns from `column` on.
 template <bool KEYS_ARE_ROWS, int BLOCKS, int COUNT>
-__device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLOCKS][COUNT][4], i64 head, int row, int column) {
+__device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLOCKS][COUNT][4], int head, int row,
+                                          int column) {
   if (KEYS_ARE_ROWS ? problem.is_plain(column, row + BLOCKS * 16) : problem.is_plain(row, column + COUNT * 8)) return;
 #pragma unroll
   for (int b = 0; b < BLOCKS; ++b)
@@ -70,12 +76,13 @@ __device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLO
 template <typename T, int WIDTH, int LINES, int THREADS> struct Tile {
   static constexpr int CHUNK = Number<T>::CHUNK, PITCH = WIDTH + CHUNK, ROW = WIDTH / CHUNK, SIZE = LINES * PITCH;
 
-  // Lines of a matrix of `lines` x `width`, from `first` on; zeros outside. `aligned`: every 16 bytes of a line lie at a multiple.
-  static __device__ __forceinline__ void copy(T* tile, const T* x, int first, int lines, int width, bool aligned) {
+  // Lines of a matrix of `lines` x `width`, `stride` apart, from `first` on; zeros outside. `aligned`: all of its 16 bytes lie at
+  // multiples.
+  static __device__ __forceinline__ void copy(T* tile, const T* x, i64 stride, int first, int lines, int width, bool aligned) {
     for (int i = threadIdx.x; i < LINES * ROW; i += THREADS) {
       const int line = i / ROW, column = i % ROW * CHUNK;
       const bool inside = first + line < lines;
-      const T* from = x + (i64)(first + line) * width + column;
+      const T* from = x + (first + line) * stride + column;
       T* to = tile + line * PITCH + column;
       if (aligned) {
         const bool present = inside && column < width;
@@ -125,17 +132,17 @@ __device__ __forceinline__ void add_registers_by_rows(bool special, float (&d)[B
   else P::template registers_by_rows<false, LINES, COLUMNS>(d, a, shared_of(right));
 }
 
-// The warp's rows, of which the first is line `line` of a matrix of `lines` x `width`, to its columns from `start` on.
+// The warp's rows, from row `line` of a matrix of `lines` x `width` on, which are `stride` apart, to its columns from `start` on.
 template <typename T, int BLOCKS, int COUNT>
-__device__ __forceinline__ void store_rows(T* x, const float (&d)[BLOCKS][COUNT][4], int line, int lines, int width, int start,
-                                           bool aligned) {
+__device__ __forceinline__ void store_rows(T* x, i64 stride, const float (&d)[BLOCKS][COUNT][4], int line, int lines,
+                                           int width, int start, bool aligned) {
 #pragma unroll
   for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = line + b * 16 + half * 8 + lane_row();
       if (row >= lines) continue;
-      T* to = x + (i64)row * width;
+      T* to = x + row * stride;
 #pragma unroll
       for (int j = 0; j < COUNT; ++j) {
         const int column = start + j * 8 + lane_column();

@@ -1,30 +1,42 @@
 // one module an instance
 // instantiate: flash_attention_dots<float>
-// instantiate: flash_attention<float, 32, 1, 4, 32, 32>, flash_attention<float, 32, 2, 4, 32, 32>, flash_attention<float, 64, 1, 4, 32, 64>
-// instantiate: flash_attention<float, 64, 2, 4, 16, 64>, flash_attention<float, 128, 1, 4, 16, 128>, flash_attention<float, 256, 1, 2, 16, 128>
-// instantiate: flash_attention_grad_query<float, 32, 1, 4, 32, 32>, flash_attention_grad_query<float, 64, 1, 4, 32, 64>, flash_attention_grad_query<float, 64, 2, 4, 16, 64>
-// instantiate: flash_attention_grad_query<float, 128, 1, 2, 16, 128>, flash_attention_grad_query<float, 128, 1, 4, 16, 128>, flash_attention_grad_query<float, 256, 1, 1, 16, 128>
+// instantiate: flash_attention<float, 32, 1, 4, 32, 32>, flash_attention<float, 32, 2, 4, 32, 32>
+// instantiate: flash_attention<float, 64, 1, 4, 32, 64>, flash_attention<float, 64, 2, 4, 16, 64>
+// instantiate: flash_attention<float, 128, 1, 4, 16, 128>, flash_attention<float, 256, 1, 2, 16, 128>
+// instantiate: flash_attention_grad_query<float, 32, 1, 4, 32, 32>, flash_attention_grad_query<float, 64, 1, 4, 32, 64>
+// instantiate: flash_attention_grad_query<float, 64, 2, 4, 16, 64>, flash_attention_grad_query<float, 128, 1, 2, 16, 128>
+// instantiate: flash_attention_grad_query<float, 128, 1, 4, 16, 128>, flash_attention_grad_query<float, 256, 1, 1, 16, 128>
 // instantiate: flash_attention_grad_query<float, 256, 1, 2, 16, 128>
 // instantiate: flash_attention_grad_key_value<float, 32, 1, 4, 32, 32>, flash_attention_grad_key_value<float, 64, 1, 4, 16, 64>
 // instantiate: flash_attention_grad_key_value<float, 128, 1, 2, 16, 64>, flash_attention_grad_key_value<float, 128, 1, 4, 16, 64>
 // instantiate: flash_attention_grad_key_value<float, 256, 1, 1, 16, 64>, flash_attention_grad_key_value<float, 256, 1, 2, 16, 64>
 // instantiate: flash_attention_dots<__half>
-// instantiate: flash_attention<__half, 32, 1, 4, 64, 32>, flash_attention<__half, 32, 2, 4, 64, 32>, flash_attention<__half, 64, 1, 4, 64, 64>
-// instantiate: flash_attention<__half, 64, 2, 4, 32, 64>, flash_attention<__half, 128, 1, 4, 64, 128>, flash_attention<__half, 128, 2, 4, 32, 128>
+// instantiate: flash_attention<__half, 32, 1, 4, 64, 32>, flash_attention<__half, 32, 2, 4, 64, 32>
+// instantiate: flash_attention<__half, 64, 1, 4, 64, 64>, flash_attention<__half, 64, 2, 4, 32, 64>
+// instantiate: flash_attention<__half, 128, 1, 4, 64, 128>, flash_attention<__half, 128, 2, 4, 32, 128>
 // instantiate: flash_attention<__half, 256, 1, 4, 16, 256>
-// instantiate: flash_attention_grad_query<__half, 32, 1, 4, 64, 32>, flash_attention_grad_query<__half, 64, 1, 4, 64, 64>, flash_attention_grad_query<__half, 64, 2, 4, 32, 64>
-// instantiate: flash_attention_grad_query<__half, 128, 1, 4, 32, 128>, flash_attention_grad_query<__half, 256, 1, 2, 16, 256>, flash_attention_grad_query<__half, 256, 1, 4, 16, 256>
+// instantiate: flash_attention_grad_query<__half, 32, 1, 4, 64, 32>, flash_attention_grad_query<__half, 64, 1, 4, 64, 64>
+// instantiate: flash_attention_grad_query<__half, 64, 2, 4, 32, 64>, flash_attention_grad_query<__half, 128, 1, 4, 32, 128>
+// instantiate: flash_attention_grad_query<__half, 256, 1, 2, 16, 256>, flash_attention_grad_query<__half, 256, 1, 4, 16, 256>
 // instantiate: flash_attention_grad_key_value<__half, 32, 1, 4, 64, 32>, flash_attention_grad_key_value<__half, 64, 1, 4, 32, 64>
-// instantiate: flash_attention_grad_key_value<__half, 128, 1, 4, 32, 128>, flash_attention_grad_key_value<__half, 256, 1, 2, 16, 128>
+// instantiate: flash_attention_grad_key_value<__half, 128, 1, 4, 32, 128>
+// instantiate: flash_attention_grad_key_value<__half, 256, 1, 2, 16, 128>
 // instantiate: flash_attention_grad_key_value<__half, 256, 1, 4, 16, 128>
 // instantiate: flash_attention_dots<__nv_bfloat16>
-// instantiate: flash_attention<__nv_bfloat16, 32, 1, 4, 64, 32>, flash_attention<__nv_bfloat16, 32, 2, 4, 64, 32>, flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64>
-// instantiate: flash_attention<__nv_bfloat16, 64, 2, 4, 32, 64>, flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128>, flash_attention<__nv_bfloat16, 128, 2, 4, 32, 128>
+// instantiate: flash_attention<__nv_bfloat16, 32, 1, 4, 64, 32>, flash_attention<__nv_bfloat16, 32, 2, 4, 64, 32>
+// instantiate: flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64>, flash_attention<__nv_bfloat16, 64, 2, 4, 32, 64>
+// instantiate: flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128>, flash_attention<__nv_bfloat16, 128, 2, 4, 32, 128>
 // instantiate: flash_attention<__nv_bfloat16, 256, 1, 4, 16, 256>
-// instantiate: flash_attention_grad_query<__nv_bfloat16, 32, 1, 4, 64, 32>, flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 64, 64>, flash_attention_grad_query<__nv_bfloat16, 64, 2, 4, 32, 64>
-// instantiate: flash_attention_grad_query<__nv_bfloat16, 128, 1, 4, 32, 128>, flash_attention_grad_query<__nv_bfloat16, 256, 1, 2, 16, 256>, flash_attention_grad_query<__nv_bfloat16, 256, 1, 4, 16, 256>
-// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 32, 1, 4, 64, 32>, flash_attention_grad_key_value<__nv_bfloat16, 64, 1, 4, 32, 64>
-// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 128, 1, 4, 32, 128>, flash_attention_grad_key_value<__nv_bfloat16, 256, 1, 2, 16, 128>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 32, 1, 4, 64, 32>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 64, 64>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 2, 4, 32, 64>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 128, 1, 4, 32, 128>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 256, 1, 2, 16, 256>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 256, 1, 4, 16, 256>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 32, 1, 4, 64, 32>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 64, 1, 4, 32, 64>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 128, 1, 4, 32, 128>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 256, 1, 2, 16, 128>
 // instantiate: flash_attention_grad_key_value<__nv_bfloat16, 256, 1, 4, 16, 128>
 //
 // Scaled dot-product attention and its gradients on tensor cores (Dao, "FlashAttention-2", 2023).
@@ -41,7 +53,7 @@
 // that sees nothing gets zeros, +inf and 0: then its probabilities are 0 below.
 template <typename T, int WIDTH, int BLOCKS, int WARPS, int LINES, int COLUMNS>
 __global__ void __launch_bounds__(WARPS * 32, 1)
-flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, float* __restrict__ shifts, float* __restrict__ factors) {
+flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, STRIDES(y), float* __restrict__ shifts, float* __restrict__ factors) {
   constexpr int ROWS = WARPS * BLOCKS * 16, THREADS = WARPS * 32;
   using Rows = Tile<T, WIDTH, ROWS, THREADS>;
   using Stream = Tile<T, WIDTH, LINES, THREADS>;
@@ -49,19 +61,20 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, float* __restrict__ shifts
   T *const rows = reinterpret_cast<T*>(memory), *const stream = rows + Rows::SIZE;
   const Problem problem = PROBLEM;
   const int tiles = (queries + ROWS - 1) / ROWS;
-  const i64 head = blockIdx.x / tiles, group = head / (heads / groups);
-  const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS, start = blockIdx.y * COLUMNS;  // the longest of a causal mask first
+  const int head = blockIdx.x / tiles, group = head / (heads / groups);
+  const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;  // the longest of a causal mask first
+  const int start = blockIdx.y * COLUMNS;
   const int warp_row = warp_of_block() * BLOCKS * 16;
   const int last = is_causal ? min(keys, first + ROWS) : keys, steps = (last + LINES - 1) / LINES;
   const bool q_aligned = aligned & 1, v_aligned = aligned & 2;
-  k += group * keys * width;
-  v += group * keys * value_width;
+  k = HEAD_OF(k, group, groups);
+  v = HEAD_OF(v, group, groups);
   const auto copy = [&](int step) {
     T* const keys_tile = stream + (step & 1) * 2 * Stream::SIZE;
-    Stream::copy(keys_tile, k, step * LINES, keys, width, q_aligned);
-    Stream::copy(keys_tile + Stream::SIZE, v, step * LINES, keys, value_width, v_aligned);
+    Stream::copy(keys_tile, k, k_row, step * LINES, keys, width, q_aligned);
+    Stream::copy(keys_tile + Stream::SIZE, v, v_row, step * LINES, keys, value_width, v_aligned);
   };
-  Rows::copy(rows, q + head * queries * width, first, queries, width, q_aligned);
+  Rows::copy(rows, HEAD_OF(q, head, heads), q_row, first, queries, width, q_aligned);
   if (steps > 0) copy(0);
   copies_commit();
   float sum[BLOCKS][COLUMNS / 8][4], top[BLOCKS][2], total[BLOCKS][2];
@@ -130,29 +143,33 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, float* __restrict__ shifts
         for (int e = 2 * half; e < 2 * half + 2; ++e) sum[b][c][e] = blind ? 0.f : sum[b][c][e] * factor;
       const int row = first + warp_row + b * 16 + half * 8 + lane_row();
       if (start == 0 && lane_column() == 0 && row < queries) {
-        shifts[head * queries + row] = blind ? CUDART_INF_F : top[b][half];
-        factors[head * queries + row] = factor;
+        shifts[(i64)head * queries + row] = blind ? CUDART_INF_F : top[b][half];
+        factors[(i64)head * queries + row] = factor;
       }
     }
-  store_rows(y + head * queries * value_width, sum, first + warp_row, queries, value_width, start, v_aligned);
+  store_rows(HEAD_OF(y, head, heads), y_row, sum, first + warp_row, queries, value_width, start, v_aligned);
 }
 
 // The sums of g y, which every score's gradient has: a warp for each query, eight a block.
 template <typename T>
 __global__ void __launch_bounds__(256)
-flash_attention_dots(const T* __restrict__ g, const T* __restrict__ y, float* __restrict__ dots, i64 rows, int width) {
+flash_attention_dots(const T* __restrict__ g, STRIDES(g), const T* __restrict__ y, STRIDES(y), float* __restrict__ dots,
+                     int heads, int queries, i64 rows, int width) {
   const i64 row = (i64)blockIdx.x * 8 + warp_of_block();
   if (row >= rows) return;
+  const i64 head = row / queries, query = row % queries;
+  g = HEAD_OF(g, head, heads) + query * g_row;
+  y = HEAD_OF(y, head, heads) + query * y_row;
   float sum = 0.f;
-  for (int i = threadIdx.x & 31; i < width; i += 32) sum += to_float(g[row * width + i]) * to_float(y[row * width + i]);
+  for (int i = threadIdx.x & 31; i < width; i += 32) sum += to_float(g[i]) * to_float(y[i]);
   sum = warp_reduce(sum, Sum());
   if ((threadIdx.x & 31) == 0) dots[row] = sum;
 }
 
 template <typename T, int WIDTH, int BLOCKS, int WARPS, int LINES, int COLUMNS>
 __global__ void __launch_bounds__(WARPS * 32, 1)
-flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const float* __restrict__ shifts,
-                           const float* __restrict__ factors, const float* __restrict__ dots, T* __restrict__ dq) {
+flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRIDES(g), const float* __restrict__ shifts,
+                           const float* __restrict__ factors, const float* __restrict__ dots, T* __restrict__ dq, STRIDES(dq)) {
   constexpr int ROWS = WARPS * BLOCKS * 16, THREADS = WARPS * 32;
   using Rows = Tile<T, WIDTH, ROWS, THREADS>;
   using Stream = Tile<T, WIDTH, LINES, THREADS>;
@@ -160,20 +177,21 @@ flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const flo
   T *const q_rows = reinterpret_cast<T*>(memory), *const g_rows = q_rows + Rows::SIZE, *const stream = g_rows + Rows::SIZE;
   const Problem problem = PROBLEM;
   const int tiles = (queries + ROWS - 1) / ROWS;
-  const i64 head = blockIdx.x / tiles, group = head / (heads / groups);
-  const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS, start = blockIdx.y * COLUMNS;
+  const int head = blockIdx.x / tiles, group = head / (heads / groups);
+  const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
+  const int start = blockIdx.y * COLUMNS;
   const int warp_row = warp_of_block() * BLOCKS * 16;
   const int last = is_causal ? min(keys, first + ROWS) : keys, steps = (last + LINES - 1) / LINES;
   const bool q_aligned = aligned & 1, v_aligned = aligned & 2;
-  k += group * keys * width;
-  v += group * keys * value_width;
+  k = HEAD_OF(k, group, groups);
+  v = HEAD_OF(v, group, groups);
   const auto copy = [&](int step) {
     T* const keys_tile = stream + (step & 1) * 2 * Stream::SIZE;
-    Stream::copy(keys_tile, k, step * LINES, keys, width, q_aligned);
-    Stream::copy(keys_tile + Stream::SIZE, v, step * LINES, keys, value_width, v_aligned);
+    Stream::copy(keys_tile, k, k_row, step * LINES, keys, width, q_aligned);
+    Stream::copy(keys_tile + Stream::SIZE, v, v_row, step * LINES, keys, value_width, v_aligned);
   };
-  Rows::copy(q_rows, q + head * queries * width, first, queries, width, q_aligned);
-  Rows::copy(g_rows, g + head * queries * value_width, first, queries, value_width, v_aligned);
+  Rows::copy(q_rows, HEAD_OF(q, head, heads), q_row, first, queries, width, q_aligned);
+  Rows::copy(g_rows, HEAD_OF(g, head, heads), g_row, first, queries, value_width, v_aligned);
   if (steps > 0) copy(0);
   copies_commit();
   float sum[BLOCKS][COLUMNS / 8][4], shift[BLOCKS][2], factor[BLOCKS][2], dot[BLOCKS][2];
@@ -184,9 +202,9 @@ flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const flo
     for (int half = 0; half < 2; ++half) {
       const int row = first + warp_row + b * 16 + half * 8 + lane_row();
       const bool inside = row < queries;
-      shift[b][half] = inside ? shifts[head * queries + row] : 0.f;
-      factor[b][half] = inside ? factors[head * queries + row] : 0.f;
-      dot[b][half] = inside ? dots[head * queries + row] : 0.f;
+      shift[b][half] = inside ? shifts[(i64)head * queries + row] : 0.f;
+      factor[b][half] = inside ? factors[(i64)head * queries + row] : 0.f;
+      dot[b][half] = inside ? dots[(i64)head * queries + row] : 0.f;
     }
   bool special_rows = false;
   for (int step = 0; step < steps; ++step) {
@@ -219,14 +237,14 @@ flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const flo
     for (int c = 0; c < COLUMNS / 8; ++c)
 #pragma unroll
       for (int e = 0; e < 4; ++e) sum[b][c][e] *= scale;  // left out of the scores' gradients
-  store_rows(dq + head * queries * width, sum, first + warp_row, queries, width, start, q_aligned);
+  store_rows(HEAD_OF(dq, head, heads), dq_row, sum, first + warp_row, queries, width, start, q_aligned);
 }
 
 template <typename T, int WIDTH, int BLOCKS, int WARPS, int LINES, int COLUMNS>
 __global__ void __launch_bounds__(WARPS * 32, 1)
-flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const float* __restrict__ shifts,
+flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRIDES(g), const float* __restrict__ shifts,
                                const float* __restrict__ factors, const float* __restrict__ dots, T* __restrict__ dk,
-                               T* __restrict__ dv) {
+                               STRIDES(dk), T* __restrict__ dv, STRIDES(dv)) {
   constexpr int ROWS = WARPS * BLOCKS * 16, THREADS = WARPS * 32;
   using Rows = Tile<T, WIDTH, ROWS, THREADS>;
   using Stream = Tile<T, WIDTH, LINES, THREADS>;
@@ -235,29 +253,30 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const
   float* const statistics = reinterpret_cast<float*>(stream + 4 * Stream::SIZE);  // shift, factor and dot of LINES queries, twice
   const Problem problem = PROBLEM;
   const int tiles = (keys + ROWS - 1) / ROWS, repeats = heads / groups;
-  const i64 group = blockIdx.x / tiles;
-  const int first = (int)(blockIdx.x % tiles) * ROWS, start = blockIdx.y * COLUMNS;
+  const int group = blockIdx.x / tiles;
+  const int first = (int)(blockIdx.x % tiles) * ROWS;
+  const int start = blockIdx.y * COLUMNS;
   const int warp_row = warp_of_block() * BLOCKS * 16;
   const int begin = is_causal ? first / LINES * LINES : 0;  // queries before see none of these keys
   const int steps_of_head = begin < queries ? (queries - begin + LINES - 1) / LINES : 0, steps = repeats * steps_of_head;
   const bool q_aligned = aligned & 1, v_aligned = aligned & 2;
   const auto copy = [&](int step) {
-    const i64 head = group * repeats + step / steps_of_head;
+    const int head = group * repeats + step / steps_of_head;
     const int query = begin + step % steps_of_head * LINES;
     T* const queries_tile = stream + (step & 1) * 2 * Stream::SIZE;
-    Stream::copy(queries_tile, q + head * queries * width, query, queries, width, q_aligned);
-    Stream::copy(queries_tile + Stream::SIZE, g + head * queries * value_width, query, queries, value_width, v_aligned);
+    Stream::copy(queries_tile, HEAD_OF(q, head, heads), q_row, query, queries, width, q_aligned);
+    Stream::copy(queries_tile + Stream::SIZE, HEAD_OF(g, head, heads), g_row, query, queries, value_width, v_aligned);
     if (threadIdx.x < LINES) {
       float* const to = statistics + (step & 1) * 3 * LINES + threadIdx.x;
       const bool inside = query + (int)threadIdx.x < queries;
-      const i64 from = head * queries + query + threadIdx.x;
+      const i64 from = (i64)head * queries + query + threadIdx.x;
       to[0] = inside ? shifts[from] : 0.f;
       to[LINES] = inside ? factors[from] : 0.f;
       to[2 * LINES] = inside ? dots[from] : 0.f;
     }
   };
-  Rows::copy(k_rows, k + group * keys * width, first, keys, width, q_aligned);
-  Rows::copy(v_rows, v + group * keys * value_width, first, keys, value_width, v_aligned);
+  Rows::copy(k_rows, HEAD_OF(k, group, groups), k_row, first, keys, width, q_aligned);
+  Rows::copy(v_rows, HEAD_OF(v, group, groups), v_row, first, keys, value_width, v_aligned);
   if (steps > 0) copy(0);
   copies_commit();
   float dk_sum[BLOCKS][COLUMNS / 8][4], dv_sum[BLOCKS][COLUMNS / 8][4];
@@ -272,7 +291,7 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const
     const float* const statistic = statistics + (step & 1) * 3 * LINES;
     if (step == 0) special_rows = Rows::is_special(k_rows) || Rows::is_special(v_rows);
     const bool special = barrier_or<T>(special_rows || Stream::is_special(queries_tile) || Stream::is_special(g_tile));
-    const i64 head = group * repeats + step / steps_of_head;
+    const int head = group * repeats + step / steps_of_head;
     float s[BLOCKS][LINES / 8][4], upstream[BLOCKS][LINES / 8][4];
     rows_by_rows<true, T, WIDTH, BLOCKS, LINES>(special, s, k_rows + warp_row * Rows::PITCH, queries_tile);
     to_scores<true>(problem, s, head, first + warp_row, begin + step % steps_of_head * LINES);
@@ -300,6 +319,6 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const
     for (int c = 0; c < COLUMNS / 8; ++c)
 #pragma unroll
       for (int e = 0; e < 4; ++e) dk_sum[b][c][e] *= scale;  // left out of the scores' gradients
-  store_rows(dk + group * keys * width, dk_sum, first + warp_row, keys, width, start, q_aligned);
-  store_rows(dv + group * keys * value_width, dv_sum, first + warp_row, keys, value_width, start, v_aligned);
+  store_rows(HEAD_OF(dk, group, groups), dk_row, dk_sum, first + warp_row, keys, width, start, q_aligned);
+  store_rows(HEAD_OF(dv, group, groups), dv_row, dv_sum, first + warp_row, keys, value_width, start, v_aligned);
 }

@@ -102,43 +102,85 @@ def _run(name: str, dtype: Any, width: int, heads: int, rows: int, arguments: tu
     kernel(grid, (32 * tiles.warps,), arguments, shared_mem=shared)
 
 
+def _lines(x: Any) -> Any:
+    """`x`, or a copy whose columns are neighbours: the kernels take any strides of the other dimensions."""
+    step = x.itemsize
+    fits = x.size and x.strides[3] == step and all(stride >= 0 and stride % step == 0 for stride in x.strides)
+    if x.flags.c_contiguous or fits:
+        return x
+    return cupy.ascontiguousarray(x)
+
+
+def _strides(x: Any) -> tuple[np.int64, ...]:
+    return tuple(np.int64(stride // x.itemsize) for stride in x.strides[:3])
+
+
+def _pointer(x: Any) -> Any:
+    """`x` as a launch takes it, an address: arrays that are not contiguous are refused, for it ignores their strides."""
+    if x.flags.c_contiguous:
+        return x
+    last = sum((length - 1) * stride for length, stride in zip(x.shape, x.strides, strict=True))
+    return cupy.ndarray((last // x.itemsize + 1,), x.dtype, x.data)
+
+
+def _passed(*arrays: Any) -> tuple[Any, ...]:
+    """Each address with its strides."""
+    return tuple(argument for x in arrays for argument in (_pointer(x), *_strides(x)))
+
+
+def _result(out: Any, shape: tuple[int, ...], x: Any) -> Any:
+    """The array that a kernel writes: `out` where it can, else a new one with its dimensions in memory in the order of those of x.
+
+    So heads that come from a projection lie as the next one reads them.
+    """
+    if out is not None or x.flags.c_contiguous:
+        return launch.result(out, shape, x.dtype)
+    order = sorted(range(3), key=lambda dim: -x.strides[dim])
+    memory = cupy.empty((*(shape[dim] for dim in order), shape[3]), x.dtype)
+    return memory.transpose(*(order.index(dim) for dim in range(3)), 3)
+
+
 def _are_aligned(*arrays: Any) -> bool:
     """Whether 16 bytes of a row are at a multiple of 16, in all of them."""
-    return all(x.shape[-1] * x.itemsize % 16 == 0 and x.data.ptr % 16 == 0 for x in arrays)
+    return all(x.shape[3] * x.itemsize % 16 == 0 and x.data.ptr % 16 == 0
+               and all(length <= 1 or stride % 16 == 0 for length, stride in zip(x.shape[:3], x.strides, strict=False))
+               for x in arrays)
 
 
 def _arguments(q: Any, k: Any, v: Any, mask: Any, stand_in: Any, scale: float, is_causal: bool, like_q: tuple[Any, ...],
                like_v: tuple[Any, ...]) -> tuple[Any, ...]:
     aligned = _are_aligned(q, k, *like_q) + 2 * _are_aligned(v, *like_v)
-    return (*problem.arguments(q, k, v, mask, np.float32, stand_in, scale, is_causal), np.int32(aligned))
+    return (*map(_pointer, (q, k, v)), *_strides(q), *_strides(k), *_strides(v),
+            *problem.arguments(q, k, v, mask, np.float32, stand_in, scale, is_causal), np.int32(aligned))
 
 
 def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """(y, shift, factor)."""
-    q, k, v = map(launch.contiguous, (q, k, v))
-    y = launch.result(out[0], (*q.shape[:3], v.shape[3]), q.dtype)
+    q, k, v = map(_lines, (q, k, v))
+    y = _result(out[0], (*q.shape[:3], v.shape[3]), q)
     shift, factor = (launch.result(target, q.shape[:3], np.float32) for target in out[1:3])
     if shift.size:
-        arguments = _arguments(q, k, v, mask, shift, scale, is_causal, (), (y,))
-        width = max(q.shape[3], v.shape[3])
-        _run("flash_attention", q.dtype, width, q.shape[0] * q.shape[1], q.shape[2], (*arguments, y, shift, factor))
+        arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, (), (y,)), *_passed(y), shift, factor)
+        _run("flash_attention", q.dtype, max(q.shape[3], v.shape[3]), q.shape[0] * q.shape[1], q.shape[2], arguments)
     return y, shift, factor
 
 
 def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any, factor: Any, *, scale: float, is_causal: bool,
                    out: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """(dq, dk, dv)."""
-    g, q, k, v, y, shift, factor = map(launch.contiguous, (g, q, k, v, y, shift, factor))
-    dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in zip(out, (q, k, v), strict=True))
+    g, q, k, v, y = map(_lines, (g, q, k, v, y))
+    shift, factor = map(launch.contiguous, (shift, factor))
+    dq, dk, dv = (_result(target, x.shape, x) for target, x in zip(out, (q, k, v), strict=True))
     dots = cupy.empty(q.shape[:3], np.float32)
     if dots.size:
         kernel = launch.kernel("flash_attention", f"flash_attention_dots<{TYPES[q.dtype.name]}>")
-        grid = (launch.ceil_div(dots.size, 8),)
-        kernel(grid, (256,), (g, y, dots, np.int64(dots.size), np.int32(v.shape[3])))
+        sizes = np.int32(q.shape[1]), np.int32(q.shape[2]), np.int64(dots.size), np.int32(v.shape[3])
+        kernel((launch.ceil_div(dots.size, 8),), (256,), (*_passed(g, y), dots, *sizes))
     width = max(q.shape[3], v.shape[3])
-    arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, (dq, dk), (g, dv)), g, shift, factor, dots)
+    arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, (dq, dk), (g, dv)), *_passed(g), shift, factor, dots)
     if dq.size:
-        _run("flash_attention_grad_query", q.dtype, width, q.shape[0] * q.shape[1], q.shape[2], (*arguments, dq))
+        _run("flash_attention_grad_query", q.dtype, width, q.shape[0] * q.shape[1], q.shape[2], (*arguments, *_passed(dq)))
     if dk.size or dv.size:
-        _run("flash_attention_grad_key_value", q.dtype, width, k.shape[0] * k.shape[1], k.shape[2], (*arguments, dk, dv))
+        heads = k.shape[0] * k.shape[1]
+        _run("flash_attention_grad_key_value", q.dtype, width, heads, k.shape[2], (*arguments, *_passed(dk, dv)))
     return dq, dk, dv

@@ -18,11 +18,11 @@ def factors(mask: Any, scale: float) -> tuple[float, float]:
 
 
 def arguments(q: Any, k: Any, v: Any, mask: Any, number: Any, stand_in: Any, scale: float, is_causal: bool) -> tuple[Any, ...]:
-    """q, k, v, the mask (or `stand_in`), its strides, the sizes and the factors, which are of the type `number`."""
+    """The mask (or `stand_in`), its strides, the sizes and the factors, which are of the type `number`."""
     strides = [0] * 4
     if mask is not None:
         steps = (math.prod(mask.shape[1:]), mask.shape[2] * mask.shape[3], mask.shape[3], 1)
         strides = [0 if length == 1 else step for length, step in zip(mask.shape, steps, strict=True)]
     sizes = (q.shape[1], k.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3], is_causal)
-    return (q, k, v, *launch.optional(mask, stand_in), *map(np.int64, strides), *map(np.int32, sizes),
+    return (*launch.optional(mask, stand_in), *map(np.int64, strides), *map(np.int32, sizes),
             *map(number, (scale, *factors(mask, scale))))

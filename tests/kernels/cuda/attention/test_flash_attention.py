@@ -165,3 +165,42 @@ def test_half_precision_is_read_and_written_as_it_is(flash, cp, dtype):
         wanted = reference.attention(*data[1:], SCALE, False)[1], *reference.gradients(*data, SCALE, False)
         for got, exact in zip((y, *grads), wanted, strict=True):
             close(got, exact, 2e-3 if dtype == np.float16 else 1.6e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("width", [8, 5])
+def test_heads_of_a_projection_are_read_as_they_lie(flash, cp, monkeypatch, dtype, width):
+    length, batch, heads = 35, 2, 3
+    rng = np.random.default_rng(0)
+    joined = cp.asarray(rng.standard_normal((length, batch, 3, heads, width)).astype(dtype))
+    q, k, v = (joined[:, :, i].transpose(1, 2, 0, 3) for i in range(3))
+    g = cp.asarray(rng.standard_normal((length, batch, heads, width)).astype(dtype)).transpose(1, 2, 0, 3)
+    options = {"scale": SCALE, "is_causal": True, "out": (None,) * 3}
+    plain = [cp.ascontiguousarray(x) for x in (g, q, k, v)]
+    y, *kept = flash.attention(*plain[1:], None, **options)
+    wanted = y, *flash.attention_grad(*plain, None, y, *kept, **options)
+    monkeypatch.setattr(cp, "ascontiguousarray", lambda x: pytest.fail("a copy"))
+    y, *kept = flash.attention(q, k, v, None, **options)
+    for got, exact in zip((y, *flash.attention_grad(g, q, k, v, None, y, *kept, **options)), wanted, strict=True):
+        np.testing.assert_array_equal(got.get(), exact.get())
+        assert got.transpose(2, 0, 1, 3).flags.c_contiguous  # so joining the heads again is no copy
+
+
+def test_keys_of_which_there_is_one_in_memory(flash, cp):
+    q, k, v = (cp.asarray(a) for a in reference.data((2, 2, 2, 9, 40, 8, 8), None, np.float32)[1:4])
+    options = {"scale": SCALE, "is_causal": False, "out": (None,) * 3}
+    one = cp.broadcast_to(k[:1, :1], k.shape), cp.broadcast_to(v[:1, :1], v.shape)
+    y, many = (flash.attention(q, *pair, None, **options)[0] for pair in (one, map(cp.ascontiguousarray, one)))
+    np.testing.assert_array_equal(y.get(), many.get())
+
+
+def test_memory_that_is_not_aligned(flash, cp):
+    data = [cp.asarray(a) for a in reference.data((1, 1, 1, 9, 20, 8, 8), None, np.float16)[1:4]]
+    shifted = []
+    for x in data:
+        memory = cp.empty(x.size + 1, x.dtype)
+        memory[1:] = x.reshape(-1)
+        shifted.append(memory[1:].reshape(x.shape))
+    options = {"scale": SCALE, "is_causal": False, "out": (None,) * 3}
+    y, wanted = (flash.attention(*operands, None, **options)[0] for operands in (shifted, data))
+    np.testing.assert_array_equal(y.get(), wanted.get())
