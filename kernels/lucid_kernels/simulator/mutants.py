@@ -81,7 +81,7 @@ class _Function:
 
 def find(text: str, kinds: Iterable[str] = KINDS) -> list[Mutant]:
     """All bugs of these kinds that can be planted in `text`, in its order."""
-    code = _visible(text)
+    code = visible(text)
     functions = list(_functions(code))
     reached = _reached(code, functions)
     marks = [(mark.end() + 1, int(mark[1]), mark[2]) for mark in _LINE_MARK.finditer(text)]
@@ -103,7 +103,7 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """`text` with blanks, which keep the positions, for comments, strings, directives and what only a GPU compiles."""
     text = _without_gpu_branches(text)
     return _STRING.sub(lambda match: f'"{" " * (len(match[0]) - 2)}"', _HIDDEN.sub(_blank, text))

@@ -27,9 +27,9 @@ template <typename T> struct Geometry {
 #define PROBLEM_ARGUMENTS                                                                                               \
   const T *__restrict__ q, const T *__restrict__ k, const T *__restrict__ v, const T *__restrict__ mask, int has_mask, \
       i64 mask_batch, i64 mask_head, i64 mask_query, i64 mask_key, int heads, int groups, int queries, int keys,        \
-      int width, int value_width, T scale, int is_causal
+      int width, int value_width, int is_causal, T scale, T before, T after
 #define PROBLEM                                                                                                         \
-  { mask, has_mask, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, scale, is_causal }
+  { mask, has_mask, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, is_causal, scale, before, after }
 
 // Rounded: with a multiplication and subtraction in one, large scores were far beyond the largest of them.
 __device__ __forceinline__ float product(float a, float b) { return __fmul_rn(a, b); }
@@ -40,17 +40,18 @@ template <typename T> struct Problem {
   int has_mask;
   i64 mask_batch, mask_head, mask_query, mask_key;  // strides, 0 along which the mask is the same
   int heads, queries, keys;
-  T scale;
   int is_causal;
+  T scale, before, after;  // factors: of both, of the dot products, and of the differences of scores
   __device__ __forceinline__ bool visible(int query, int key) const {
     return query < queries && key < keys && (!is_causal || key <= query);
   }
   // The score of a visible pair; `head` counts over the batch.
   __device__ __forceinline__ T score(T dot, i64 head, int query, int key) const {
-    const T scaled = product(dot, scale);
+    const T scaled = product(dot, before);
     if (!has_mask) return scaled;
     return scaled + mask[head / heads * mask_batch + head % heads * mask_head + query * mask_query + key * mask_key];
   }
+  __device__ __forceinline__ T power(T score, T shift) const { return exp_((score - shift) * after); }
 };
 
 __device__ __forceinline__ int tile_row() { return threadIdx.x / SIDE; }
@@ -153,8 +154,8 @@ template <typename T> struct Tile {
   }
 };
 
-// The probabilities of a query are exp(score - shift) * factor: the logarithm of their sum is rounded away beside a shift as low
-// as a mask may be. A query that sees nothing gets zeros, +inf and 0: then its probabilities are 0 below.
+// The probabilities of a query are exp((score - shift) after) factor: the logarithm of their sum is rounded away beside a shift
+// as low as a mask may be. A query that sees nothing gets zeros, +inf and 0: then its probabilities are 0 below.
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 1)
 attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ shifts, T* __restrict__ factors) {
@@ -186,11 +187,11 @@ attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ shifts, T* __res
       }
       largest = row_reduce(largest, Max());
       const T shift = largest == -infinity<T>() ? T(0) : largest;  // -inf - -inf would be NaN
-      const T kept = exp_(top[i] - shift);
+      const T kept = problem.power(top[i], shift);
       T partial = T(0);
 #pragma unroll
       for (int j = 0; j < MICRO; ++j) {
-        scores.at[i][j] = exp_(scores.at[i][j] - shift);
+        scores.at[i][j] = problem.power(scores.at[i][j], shift);
         partial += scores.at[i][j];
         sum.at[i][j] *= kept;
       }
@@ -238,7 +239,7 @@ __device__ __forceinline__ void gradient_tile(const Problem<T>& problem, const T
       const int column = key + tile_column() * MICRO + j;
       const bool visible = problem.visible(query + row, column);
       T& probability = probabilities.at[i][j];
-      probability = visible ? exp_(problem.score(probability, head, query + row, column) - shift) * factor : T(0);
+      probability = visible ? problem.power(problem.score(probability, head, query + row, column), shift) * factor : T(0);
       gradients.at[i][j] = visible ? probability * (gradients.at[i][j] - dot) * problem.scale : T(0);
     }
   }

@@ -1,11 +1,11 @@
 """Scaled dot-product attention and its gradients on a GPU."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.attention import flash_attention, problem
 from lucid_kernels.cuda.runtime import launch
 
 _THREADS = 256
@@ -16,17 +16,6 @@ def _tile(x: Any) -> int:
     return 64 if x.dtype == np.float32 else 32
 
 
-def _problem(q: Any, k: Any, v: Any, mask: Any, scale: float, is_causal: bool) -> tuple[Any, ...]:
-    """The arguments that all kernels have."""
-    strides = [0] * 4
-    if mask is not None:
-        steps = (math.prod(mask.shape[1:]), mask.shape[2] * mask.shape[3], mask.shape[3], 1)
-        strides = [0 if length == 1 else step for length, step in zip(mask.shape, steps, strict=True)]
-    sizes = (q.shape[1], k.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3])
-    scalars = (*map(np.int64, strides), *map(np.int32, sizes), q.dtype.type(scale), np.int32(is_causal))
-    return (q, k, v, *launch.optional(mask, q), *scalars)
-
-
 def _launch(name: str, x: Any, heads: int, rows: int, columns: int, arguments: tuple[Any, ...]) -> None:
     """A block for each tile of `rows` of each head and each tile of `columns`."""
     tile = _tile(x)
@@ -34,34 +23,52 @@ def _launch(name: str, x: Any, heads: int, rows: int, columns: int, arguments: t
     launch.kernel("attention", f"{name}<{launch.ctype(x.dtype)}>")(grid, (_THREADS,), arguments)
 
 
-@launch.upcast_half(statistics=(1, 2))
 def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, with_grad: bool,
               out: tuple[Any, ...] | None = None) -> tuple[Any, Any, Any, None]:
-    """(softmax(scale q k^T + mask) v, shift, factor, None); see the CPU kernel. Here `shift` is always the largest score itself.
+    """(softmax(scale q k^T + mask) v, shift, factor, None); see the CPU kernel. Here `shift` is the largest score itself, or the
+    largest dot product where `problem.factors` says that scores are these.
 
     Nothing else is kept `with_grad`: a GPU computes exponentials faster than it reads them.
     """
-    out_y, out_shift, out_factor, _ = out or (None,) * 4
-    q, k, v = map(launch.contiguous, (q, k, v))
-    y = launch.result(out_y, (*q.shape[:3], v.shape[3]), q.dtype)
-    shift, factor = (launch.result(target, q.shape[:3], q.dtype) for target in (out_shift, out_factor))
-    if shift.size:
-        arguments = (*_problem(q, k, v, mask, scale, is_causal), y, shift, factor)
-        _launch("attention", q, q.shape[0] * q.shape[1], q.shape[2], v.shape[3], arguments)
-    return launch.deliver(y, out_y), launch.deliver(shift, out_shift), launch.deliver(factor, out_factor), None
+    kernel = flash_attention.attention if flash_attention.serves(q, v) else _attention
+    outs = (out or (None,) * 4)[:3]
+    results = kernel(q, k, v, mask, scale=scale, is_causal=is_causal, out=outs)
+    return (*map(launch.deliver, results, outs), None)
 
 
-@launch.upcast_half(like={0: 1, 1: 2, 2: 3})
 def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any, factor: Any, powers: Any, *, scale: float,
                    is_causal: bool, out: tuple[Any, ...] | None = None) -> tuple[Any, Any, Any]:
     """(dq, dk, dv) of `attention` from its results, of which `powers` is None; `mask` has no gradient."""
-    out_dq, out_dk, out_dv = out or (None,) * 3
+    kernel = flash_attention.attention_grad if flash_attention.serves(q, v) else _attention_grad
+    outs = out or (None,) * 3
+    results = kernel(g, q, k, v, mask, y, shift, factor, scale=scale, is_causal=is_causal, out=outs)
+    return launch.deliver_all(results, out)
+
+
+@launch.upcast_half(statistics=(1, 2))
+def _attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: Any = None) -> tuple[Any, Any, Any]:
+    """`attention` without tensor cores."""
+    q, k, v = map(launch.contiguous, (q, k, v))
+    outs = out or (None,) * 3
+    y = launch.result(outs[0], (*q.shape[:3], v.shape[3]), q.dtype)
+    shift, factor = (launch.result(target, q.shape[:3], q.dtype) for target in outs[1:])
+    if shift.size:
+        arguments = (q, k, v, *problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), y, shift, factor)
+        _launch("attention", q, q.shape[0] * q.shape[1], q.shape[2], v.shape[3], arguments)
+    return y, shift, factor
+
+
+@launch.upcast_half(like={0: 1, 1: 2, 2: 3})
+def _attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any, factor: Any, *, scale: float, is_causal: bool,
+                    out: Any = None) -> tuple[Any, Any, Any]:
+    """`attention_grad` without tensor cores."""
     g, q, k, v, shift, factor = map(launch.contiguous, (g, q, k, v, shift, factor))
-    dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in ((out_dq, q), (out_dk, k), (out_dv, v)))
-    arguments = (*_problem(q, k, v, mask, scale, is_causal), g, shift, factor, (g * y).sum(-1, dtype=q.dtype))
+    dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in zip(out or (None,) * 3, (q, k, v), strict=True))
+    dots = (g * y).sum(-1, dtype=q.dtype)
+    arguments = (q, k, v, *problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), g, shift, factor, dots)
     if dq.size:
         _launch("attention_grad_query", q, q.shape[0] * q.shape[1], q.shape[2], q.shape[3], (*arguments, dq))
     if dk.size or dv.size:
         columns = max(k.shape[3], v.shape[3])
         _launch("attention_grad_key_value", q, k.shape[0] * k.shape[1], k.shape[2], columns, (*arguments, dk, dv))
-    return launch.deliver_all((dq, dk, dv), out)
+    return dq, dk, dv

@@ -1,3 +1,4 @@
+// one module an instance
 // instantiate: conv_grad_weight_planar<128, 128, 64, 64, 3>, conv_grad_weight_planar<128, 64, 64, 32, 3>
 // instantiate: conv_grad_weight_planar<128, 32, 32, 32, 4>, conv_grad_weight_planar<64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Tf32, 128, 128, 64, 64, 3>, conv_grad_weight_last<Tf32, 128, 64, 64, 32, 3>

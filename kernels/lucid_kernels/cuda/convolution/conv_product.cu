@@ -1,3 +1,4 @@
+// one module an instance
 // instantiate: conv_product<Tf32, false, 128, 128, 64, 64, 3>, conv_product<Tf32, false, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Tf32, false, 128, 32, 32, 32, 4>, conv_product<Tf32, false, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Tf32, true, 128, 128, 64, 64, 3>, conv_product<Tf32, true, 128, 64, 64, 32, 3>

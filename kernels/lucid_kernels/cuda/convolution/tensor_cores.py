@@ -145,7 +145,7 @@ def _whole(n: int, part: int) -> int:
 
 
 def _launch(file: str, name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
-    kernel = launch.kernel(file, name, alone=file != "conv_pack")
+    kernel = launch.kernel(file, name)
     if shared > 48 << 10 and kernel.max_dynamic_shared_size_bytes < shared:
         kernel.max_dynamic_shared_size_bytes = shared
     kernel((blocks,), (threads,), arguments, shared_mem=shared)

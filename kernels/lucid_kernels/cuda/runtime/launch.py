@@ -37,20 +37,22 @@ def source(name: str) -> str:
     return _source.load(name)
 
 
-def kernel(file: str, name: str, alone: bool = False) -> Any:
+def kernel(file: str, name: str) -> Any:
     """The kernel `name` (`"softmax_rows<float>"`, as in the source's `// instantiate:` line) of `<file>.cu`.
 
-    The whole file is compiled at the first use of one of its kernels; with `alone`, for kernels that take seconds each, the
-    wanted one. CuPy keeps the result on disk.
+    The whole file is compiled at the first use of one of its kernels, or with `// one module an instance` in it the kernel
+    alone; CuPy keeps the result on disk.
     """
     found = _kernels.get((file, name))
     if found is None:
-        part = f"{file} {name}" if alone else file
-        module = _modules.get(part)
+        module = _modules.get(file)
         if module is None:
-            text = _source.with_instantiations(source(file), [name]) if alone else source(file)
-            names = _source.instantiations(text)
-            module = _modules[part] = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
+            text = source(file)
+            apart = _source.is_one_module_an_instance(text)
+            names = (name,) if apart else _source.instantiations(text)
+            module = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
+            if not apart:
+                _modules[file] = module
         with told_if_slow(f"{file}.cu"):
             found = _kernels[file, name] = module.get_function(name)
     return found

@@ -11,6 +11,7 @@ from lucid_kernels.cuda.runtime import formula
 
 FOLDER = pathlib.Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
+_APART = re.compile(r"^// one module an instance$", re.MULTILINE)
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
 
 
@@ -77,6 +78,11 @@ def instantiations(text: str) -> tuple[str, ...]:
     for match in _INSTANTIATE.finditer(text):
         names += [part.strip() for part in re.split(r",(?![^<]*>)", match[1]) if part.strip()]
     return tuple(names)
+
+
+def is_one_module_an_instance(text: str) -> bool:
+    """Whether each instance of a source is compiled alone, at its first use: all together would take minutes."""
+    return _APART.search(text) is not None
 
 
 def with_instantiations(text: str, names: Iterable[str]) -> str:

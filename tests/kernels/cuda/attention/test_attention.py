@@ -21,8 +21,15 @@ def kernels(cp):
 def forward_and_backward(kernels, cp, g, q, k, v, mask, is_causal=False, scale=SCALE):
     g, q, k, v, mask = (None if a is None else cp.asarray(a) for a in (g, q, k, v, mask))
     y, *kept = kernels.attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
-    lse = cp.asarray(reference.logarithms(*(a.get() for a in kept[:2])))
-    return (y, lse, *kernels.attention_grad(g, q, k, v, mask, y, *kept, scale=scale, is_causal=is_causal))
+    return (y, logarithms(cp, kept, mask, scale), *kernels.attention_grad(g, q, k, v, mask, y, *kept, scale=scale, is_causal=is_causal))
+
+
+def logarithms(cp, kept, mask, scale):
+    """Of the sums of exponentials."""
+    from lucid_kernels.cuda.attention import problem
+
+    shift, factor = (a.get() for a in kept[:2])
+    return cp.asarray(reference.logarithms(shift * shift.dtype.type(problem.factors(mask, scale)[1]), factor))
 
 
 def expected(g, q, k, v, mask, is_causal=False, scale=SCALE):
@@ -63,15 +70,38 @@ def test_strides_and_out(kernels, cp):
         np.testing.assert_array_equal(got.get(), plain)
 
 
+def without_tensor_cores(monkeypatch):
+    from lucid_kernels.cuda.attention import flash_attention
+
+    monkeypatch.setattr(flash_attention, "serves", lambda q, v: False)
+
+
+@pytest.mark.parametrize("mask", reference.MASKS, ids=str)
+def test_float32_without_tensor_cores(kernels, cp, monkeypatch, mask):
+    without_tensor_cores(monkeypatch)
+    for shape in reference.SHAPES[1:4]:
+        data = reference.data(shape, mask, np.float32)
+        results = forward_and_backward(kernels, cp, *data, is_causal=mask == "causal")
+        for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+            np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
+
+
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_halves_are_computed_in_float32(kernels, cp, dtype):
+def test_halves_without_tensor_cores_are_computed_in_float32(kernels, cp, monkeypatch, dtype):
+    without_tensor_cores(monkeypatch)
     data = reference.data((1, 2, 1, 9, 7, 8, 8), (0, 0, 1, 1), dtype)
     results = forward_and_backward(kernels, cp, *data)
     assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
     q, k, v, mask = (cp.asarray(a.astype(np.float32)) for a in data[1:])
     y, *kept = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False)
     np.testing.assert_array_equal(results[0].get(), y.get().astype(dtype))
-    np.testing.assert_array_equal(results[1].get(), reference.logarithms(*(a.get() for a in kept[:2])))
+    np.testing.assert_array_equal(results[1].get(), logarithms(cp, kept, mask, SCALE).get())
+
+
+def test_wide_heads(kernels, cp):
+    data = reference.data((1, 1, 1, 5, 6, 260, 3), None, np.float32)
+    for got, wanted in zip(forward_and_backward(kernels, cp, *data), expected(*data), strict=True):
+        np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
 
 
 @pytest.mark.parametrize("empty", [0, 3, 4, 5, 6])

@@ -1,0 +1,161 @@
+// What the tensor-core kernels of attention have in common: their arguments, copies of tiles to shared memory, and scores.
+#pragma once
+#include "attention_products.cuh"
+
+// Scalars instead of a struct argument: CuPy checks and passes plain scalars. Of an array of (batch, head, row, column) there are
+// the strides of the first three; columns are neighbours.
+#define STRIDES(x) i64 x##_batch, i64 x##_head, i64 x##_row
+#define PROBLEM_ARGUMENTS                                                                                                   \
+  const T *__restrict__ q, const T *__restrict__ k, const T *__restrict__ v, STRIDES(q), STRIDES(k), STRIDES(v),            \
+      const float *__restrict__ mask, int has_mask, i64 mask_batch, i64 mask_head, i64 mask_query, i64 mask_key, int heads, \
+      int groups, int queries, int keys, int width, int value_width, int is_causal, float scale, float before, float after, \
+      int aligned
+#define PROBLEM                                                                                                       \
+  { mask, has_mask, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, before, after * 1.4426950408889634f, \
+    is_causal }
+// The first row of head `index` of x, which counts over the batch.
+#define HEAD_OF(x, index, count) ((x) + (index) / (count) * x##_batch + (index) % (count) * x##_head)
+
+struct Problem {
+  const float* mask;
+  int has_mask;
+  i64 mask_batch, mask_head, mask_query, mask_key;  // strides, 0 along which the mask is the same
+  int heads, queries, keys;
+  float before, after;  // factors: of dot products, and of the differences of scores, as exponents of two
+  int is_causal;
+
+  __device__ __forceinline__ bool visible(int query, int key) const {
+    return query < queries && key < keys && (!is_causal || key <= query);
+  }
+  // Whether all queries from `query` on see all keys before `key_end`, and their scores are the dot products. Queries past the
+  // end may see what they like: they have zeros, and factors of 0.
+  __device__ __forceinline__ bool is_plain(int query, int key_end) const {
+    return !has_mask && before == 1.f && key_end <= keys && (!is_causal || key_end <= query + 1);
+  }
+  // Rounded before the sum: with a multiplication and addition in one, large scores were far beyond the largest of them.
+  __device__ __forceinline__ float score(float dot, int head, int query, int key) const {
+    if (!visible(query, key)) return -CUDART_INF_F;
+    const float scaled = __fmul_rn(dot, before);
+    if (!has_mask) return scaled;
+    return scaled + HEAD_OF(mask, head, heads)[query * mask_query + key * mask_key];
+  }
+  __device__ __forceinline__ float power(float score, float shift) const { return exp2f((score - shift) * after); }
+};
+
+__device__ __forceinline__ int warp_of_block() { return threadIdx.x >> 5; }
+// The row and the column of a lane's first element of 16 x 8.
+__device__ __forceinline__ int lane_row() { return (threadIdx.x & 31) >> 2; }
+__device__ __forceinline__ int lane_column() { return (threadIdx.x & 3) * 2; }
+
+template <int BLOCKS, int COUNT> __device__ __forceinline__ void clear(float (&x)[BLOCKS][COUNT][4]) {
+#pragma unroll
+  for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+    for (int j = 0; j < COUNT; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) x[b][j][e] = 0.f;
+}
+
+// Scores from the dot products of the warp's rows, from `row` on, and the columns from `column` on.
+template <bool KEYS_ARE_ROWS, int BLOCKS, int COUNT>
+__device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLOCKS][COUNT][4], int head, int row,
+                                          int column) {
+  if (KEYS_ARE_ROWS ? problem.is_plain(column, row + BLOCKS * 16) : problem.is_plain(row, column + COUNT * 8)) return;
+#pragma unroll
+  for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+    for (int j = 0; j < COUNT; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int r = row + b * 16 + lane_row() + (e >> 1) * 8, c = column + j * 8 + lane_column() + (e & 1);
+        s[b][j][e] = KEYS_ARE_ROWS ? problem.score(s[b][j][e], head, c, r) : problem.score(s[b][j][e], head, r, c);
+      }
+}
+
+// LINES rows of up to WIDTH elements in shared memory, which THREADS threads fill together.
+template <typename T, int WIDTH, int LINES, int THREADS> struct Tile {
+  static constexpr int CHUNK = Number<T>::CHUNK, PITCH = WIDTH + CHUNK, ROW = WIDTH / CHUNK, SIZE = LINES * PITCH;
+
+  // Lines of a matrix of `lines` x `width`, `stride` apart, from `first` on; zeros outside. `aligned`: all of its 16 bytes lie at
+  // multiples.
+  static __device__ __forceinline__ void copy(T* tile, const T* x, i64 stride, int first, int lines, int width, bool aligned) {
+    for (int i = threadIdx.x; i < LINES * ROW; i += THREADS) {
+      const int line = i / ROW, column = i % ROW * CHUNK;
+      const bool inside = first + line < lines;
+      const T* from = x + (first + line) * stride + column;
+      T* to = tile + line * PITCH + column;
+      if (aligned) {
+        const bool present = inside && column < width;
+        copy16(shared_of(to), present ? from : x, present ? 16 : 0);
+      } else {
+#pragma unroll
+        for (int e = 0; e < CHUNK; ++e) to[e] = inside && column + e < width ? from[e] : T(0.f);
+      }
+    }
+  }
+
+  // Whether a number that this thread has copied cannot be split; see attention_products.cuh.
+  static __device__ __forceinline__ bool is_special(const T* tile) {
+    if constexpr (Number<T>::SPLIT) {
+      u32 largest = 0;
+      for (int i = threadIdx.x; i < LINES * ROW; i += THREADS) {
+        const float4 x = *reinterpret_cast<const float4*>(tile + i / ROW * PITCH + i % ROW * CHUNK);
+        largest = max(largest, max(max(__float_as_uint(x.x) & 0x7fffffffu, __float_as_uint(x.y) & 0x7fffffffu),
+                                   max(__float_as_uint(x.z) & 0x7fffffffu, __float_as_uint(x.w) & 0x7fffffffu)));
+      }
+      return largest >= TOO_LARGE;
+    }
+    return false;
+  }
+};
+
+// A barrier; whether `special` is true of any thread.
+template <typename T> __device__ __forceinline__ bool barrier_or(bool special) {
+  if constexpr (Number<T>::SPLIT) return __syncthreads_or(special);
+  __syncthreads();
+  return false;
+}
+
+// Calls a product as what the numbers of both tiles need.
+template <bool TRANSPOSED, typename T, int WIDTH, int BLOCKS, int LINES>
+__device__ __forceinline__ void rows_by_rows(bool special, float (&d)[BLOCKS][LINES / 8][4], const T* left, const T* right) {
+  using P = Product<T, WIDTH, BLOCKS>;
+  clear(d);
+  if (Number<T>::SPLIT && special) P::template rows_by_rows<true, TRANSPOSED, LINES>(d, shared_of(left), shared_of(right));
+  else P::template rows_by_rows<false, TRANSPOSED, LINES>(d, shared_of(left), shared_of(right));
+}
+template <typename T, int WIDTH, int COLUMNS, int BLOCKS, int LINES>
+__device__ __forceinline__ void add_registers_by_rows(bool special, float (&d)[BLOCKS][COLUMNS / 8][4],
+                                                      const float (&a)[BLOCKS][LINES / 8][4], const T* right) {
+  using P = Product<T, WIDTH, BLOCKS>;
+  if (Number<T>::SPLIT && special) P::template registers_by_rows<true, LINES, COLUMNS>(d, a, shared_of(right));
+  else P::template registers_by_rows<false, LINES, COLUMNS>(d, a, shared_of(right));
+}
+
+// The warp's rows, from row `line` of a matrix of `lines` x `width` on, which are `stride` apart, to its columns from `start` on.
+template <typename T, int BLOCKS, int COUNT>
+__device__ __forceinline__ void store_rows(T* x, i64 stride, const float (&d)[BLOCKS][COUNT][4], int line, int lines,
+                                           int width, int start, bool aligned) {
+#pragma unroll
+  for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = line + b * 16 + half * 8 + lane_row();
+      if (row >= lines) continue;
+      T* to = x + row * stride;
+#pragma unroll
+      for (int j = 0; j < COUNT; ++j) {
+        const int column = start + j * 8 + lane_column();
+        struct alignas(2 * sizeof(T)) Pair {
+          T first, second;
+        };
+        const Pair pair = {Number<T>::rounded(d[b][j][2 * half]), Number<T>::rounded(d[b][j][2 * half + 1])};
+        if (aligned) {
+          if (column < width) *reinterpret_cast<Pair*>(to + column) = pair;
+        } else {
+          if (column < width) to[column] = pair.first;
+          if (column + 1 < width) to[column + 1] = pair.second;
+        }
+      }
+    }
+}
