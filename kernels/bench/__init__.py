@@ -15,6 +15,7 @@ Of the whole library on a CPU:
 `small_matrices`: inverses, systems and products of many small matrices.
 `recurrent`, `interpolation`: recurrent layers and `ctc_loss`; images resized or read at any coordinates.
 `cold_start`, `import_time`, `module_call`, `module_to`: the first step of a process; imports; module calls and moves.
+`host`: the host's time of GPU operations and steps, on a CUDA that computes nothing.
 `memory`, `peak_memory`: leaks; the peak of a training step.
 
 How it is measured:
