@@ -23,7 +23,7 @@ if gpu_probe.simulated():
 import cupy  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
-from . import elementwise, fft, fractional_pooling, indexing, linalg, manipulation, memory, poisson, sorting  # noqa: E402
+from . import elementwise, fft, fractional_pooling, indexing, linalg, manipulation, memory, planning, poisson, sorting  # noqa: E402
 
 Array = Any
 ndarray = cupy.ndarray
@@ -32,7 +32,7 @@ raise_pending = launch.raise_pending
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
 TABLE: dict[str, Callable[..., Any]] = {}
-families.kernels("lucid_kernels.cuda", TABLE)
+families.kernels("lucid_kernels.cuda", TABLE, planning.planned)
 TABLE.update(merge(
     TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(cupy, cupy),
     linalg.TABLE, fractional_pooling.TABLE))

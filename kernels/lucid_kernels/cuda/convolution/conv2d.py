@@ -163,7 +163,7 @@ def _grad_weight_tiles(
     slices = max(1, min(_BLOCKS_WANTED // (column_tiles * row_tiles * groups), slabs // 8))
     slabs_per_slice = max(1, launch.ceil_div(slabs, slices))
     slices = max(1, launch.ceil_div(slabs, slabs_per_slice))
-    parts = dw if slices == 1 else cupy.empty((slices, *dw.shape), dw.dtype)
+    parts = dw if slices == 1 else launch.empty((slices, *dw.shape), dw.dtype)
     kernel = launch.kernel("conv2d", f"conv2d_grad_weight_tile<{kind}>")
     kernel(
         (column_tiles * slices * groups, row_tiles),

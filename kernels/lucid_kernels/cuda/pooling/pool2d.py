@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lucid_kernels.cuda.elementwise import elementwise
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import launch, recording
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32
 _LARGE_WINDOW = 64  # pixels from which a warp, not a thread, averages a window of adaptive pooling
@@ -69,6 +69,7 @@ def max_pool2d(
              *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation)),
         )  # fmt: skip
     if relu:
+        recording.unrepeatable()
         indices[y <= 0] = -1
         y = elementwise.relu(y)
     return launch.deliver_all((y, indices), out)

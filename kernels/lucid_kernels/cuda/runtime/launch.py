@@ -19,6 +19,7 @@ import numpy as np
 
 from lucid_kernels.compilation_log import told_if_slow
 from lucid_kernels.cuda.runtime import ctype as _ctype
+from lucid_kernels.cuda.runtime import recording
 from lucid_kernels.cuda.runtime import source as _source
 
 OPTIONS = ("-std=c++17",)
@@ -51,7 +52,7 @@ def kernel(file: str, name: str) -> Any:
             module = _modules[file] = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
         with told_if_slow(f"{file}.cu"):
             found = _kernels[file, name] = module.get_function(name)
-    return found
+    return recording.watched(found)
 
 
 def generated(text: str, name: str) -> Any:
@@ -64,7 +65,7 @@ def generated(text: str, name: str) -> Any:
         module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, "--fmad=false"))
         with told_if_slow(f"the CUDA kernel {name}"):
             found = _kernels[text, name] = module.get_function(name)
-    return found
+    return recording.watched(found)
 
 
 def loaded() -> set[tuple[str, str]]:
@@ -76,6 +77,7 @@ def reload() -> None:
     """Forget every compiled kernel, so that the next launch reads `source` again."""
     _modules.clear()
     _kernels.clear()
+    recording.forget()
 
 
 ctype = functools.cache(_ctype.ctype)  # a launch asks for it: NumPy takes 1 us for a dtype's name
@@ -150,7 +152,18 @@ def result(out: Any, shape: Iterable[int], dtype: Any) -> Any:
     shape = tuple(shape)
     if out is not None and out.dtype == dtype and out.shape == shape and out.flags.c_contiguous:
         return out
-    return cupy.empty(shape, dtype)
+    return empty(shape, dtype)
+
+
+def empty(shape: Iterable[int], dtype: Any) -> Any:
+    """A C-contiguous array for what a kernel writes."""
+    return recording.fresh(cupy.empty(tuple(shape), dtype))
+
+
+def fill(array: Any, value: Any) -> None:
+    """Let all elements be `value`."""
+    recording.unrepeatable()
+    array.fill(value)
 
 
 def deliver(array: Any, out: Any) -> Any:
@@ -159,6 +172,7 @@ def deliver(array: Any, out: Any) -> Any:
         return array
     if out.shape != array.shape:
         raise ValueError(f"out has shape {out.shape}, the result has {array.shape}")
+    recording.unrepeatable()
     out[...] = array if array.dtype == out.dtype else array.astype(out.dtype)
     return out
 
@@ -250,7 +264,7 @@ def error_flag() -> Any:
     streams = _pending.setdefault(device, [])
     if all(stream != other for other in streams):
         streams.append(stream)
-    return flag
+    return recording.flagged(flag)
 
 
 def raise_pending() -> None:
