@@ -2,8 +2,8 @@
 
 CuPy's extensions hold a copy of CUDA's runtime each, and load the driver and the libraries. The driver is `cuda.c`; of each
 library a stub is generated with the names that CuPy asks for; in the copies of the runtime the first instructions of each
-function are overwritten with a jump. Nothing of the installation is changed: only the memory of this process, which can do nothing else
-with CuPy afterwards.
+function are overwritten with a jump. Nothing of the installation is changed: only the memory of this process, which can do
+nothing else with CuPy afterwards.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from collections.abc import Sequence
 SOURCE = pathlib.Path(__file__).with_name("cuda.c")
 #: Libraries that CuPy links; their names go on with `.so.` and a version.
 LIBRARIES = ("libcublas", "libcufft", "libcurand", "libcusolver", "libcusparse")
+#: What lucid itself asks of a library, and CuPy does not.
+ALSO = {"libcublas": {"cublasSetWorkspace_v2"}}
 COUNTERS = ("launches", "products", "allocations", "copies")  # as in cuda.c
 _COUNTED = re.compile(r"cublasGemm\w*Ex\w*|cublas[SDCZH]gemm\w*")  # of the libraries' functions: products
 _RUNTIME = re.compile(r"cuda[A-Z]\w*")
@@ -114,6 +116,8 @@ def _linked(extensions: list[pathlib.Path]) -> dict[str, set[str]]:
                 found[library].add(symbol)
             elif len(ours) == 1 and symbol.startswith(ours[0][3:].partition(".")[0]):
                 found[ours[0]].add(symbol)
+        for library in ours:
+            found[library] |= ALSO.get(library.partition(".")[0], set())
             if library.startswith("libcublas."):  # CuPy looks for what NVIDIA's cuBLAS needs
                 found[library.replace("libcublas", "libcublasLt")] = set()
     return found

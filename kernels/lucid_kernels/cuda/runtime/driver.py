@@ -5,7 +5,7 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import cupy
 
@@ -13,6 +13,7 @@ from lucid_kernels.cuda.runtime import native
 
 #: The simulator's functions; None with the real CuPy.
 _simulated: Any = getattr(cupy.cuda, "simulated_driver", None)
+SIMULATED = _simulated is not None
 _INVALID_CONTEXT = 201
 
 
@@ -21,10 +22,23 @@ def address(name: str) -> int:
     """Where the function `name` lies."""
     if _simulated is not None:
         return int(_simulated.address(name))
-    function = getattr(ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"), name)
-    found = ctypes.cast(function, ctypes.c_void_p).value
+    found = ctypes.cast(getattr(cublas() if name.startswith("cublas") else _driver(), name), ctypes.c_void_p).value
     assert found is not None
     return found
+
+
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
+@functools.cache
+def cublas() -> ctypes.CDLL:
+    """The cuBLAS that CuPy has loaded."""
+    from cupy.cuda import cublas as loaded
+
+    assert loaded is not None
+    version = cupy.cuda.runtime.runtimeGetVersion() // 1000
+    return ctypes.CDLL(f"cublas64_{version}.dll" if sys.platform == "win32" else f"libcublas.so.{version}")
 
 
 def operations() -> int | None:
@@ -45,10 +59,17 @@ def failed(status: int, program: native.Program, again: Callable[[], int]) -> No
         if not status:
             return
         place, code = status >> 32, status & 0xFFFFFFFF
+    if program.names[place] == native.PRODUCT[0]:
+        product_failed(code)
     if _simulated is not None:
         _simulated.raise_error()
-    if program.names[place] == native.PRODUCT[0]:
-        raise cupy.cuda.cublas.CUBLASError(code)
     from cupy_backends.cuda.api import driver
 
     raise driver.CUDADriverError(code)
+
+
+def product_failed(status: int) -> NoReturn:
+    """Raise what CuPy raises for a status of cuBLAS."""
+    if _simulated is not None:
+        _simulated.raise_error()
+    raise cupy.cuda.cublas.CUBLASError(status)

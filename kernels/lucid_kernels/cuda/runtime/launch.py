@@ -249,19 +249,24 @@ def error_code(message: str) -> np.int32:
     return np.int32(_errors.index(message) + 1)
 
 
+def make_flag() -> Any:
+    """The error flag of the current device. The first call on a device allocates, so it must not happen inside a capture."""
+    device = cupy.cuda.runtime.getDevice()
+    flag = _flags.get(device)
+    if flag is None:
+        flag = _flags[device] = cupy.zeros(_ERROR_WORDS, np.int32)
+        cupy.cuda.get_current_stream().synchronize()  # other streams may use the flag first
+    return flag
+
+
 def error_flag() -> Any:
     """The error flag of the current device, a kernel argument (`int*`). Asking for it marks it as to be checked.
 
-    Whoever replays a captured graph that contains such kernels calls it too, before `raise_pending`. The first call on
-    a device allocates, so it must not happen inside a capture.
+    Whoever replays a captured graph that contains such kernels calls it too, before `raise_pending`.
     """
-    device = cupy.cuda.runtime.getDevice()
-    flag = _flags.get(device)
+    flag = make_flag()
     stream = cupy.cuda.get_current_stream()
-    if flag is None:
-        flag = _flags[device] = cupy.zeros(_ERROR_WORDS, np.int32)
-        stream.synchronize()  # other streams may use the flag first
-    streams = _pending.setdefault(device, [])
+    streams = _pending.setdefault(cupy.cuda.runtime.getDevice(), [])
     if all(stream != other for other in streams):
         streams.append(stream)
     return recording.flagged(flag)

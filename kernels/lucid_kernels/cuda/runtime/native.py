@@ -1,8 +1,8 @@
 """`run`: the calls of a plan in one call of Python's, at the addresses of the driver and of cuBLAS.
 
-Its machine code is made by llvmlite, which Numba brings: no compiler is needed, and no `ctypes` call, which takes longer than the
-launch itself. The arguments lie on the stack of the thread, and the interpreter's lock is free during the calls, as it is in CuPy's:
-a launch may wait for a full queue, in which a host function may wait for the lock.
+Its machine code is made by llvmlite, which Numba brings: no compiler is needed, and no `ctypes` call, which takes longer than
+the launch itself. The arguments lie on the stack of the thread, and the interpreter's lock is free during the calls, as it is
+in CuPy's: a launch may wait for a full queue, in which a host function may wait for the lock.
 """
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class _Definition(ctypes.Structure):
 
 @functools.cache
 def runner() -> Callable[..., int]:
-    """`run(plan, stream, *pointers)`: the calls of the plan at that address. 0, or the failed call's number << 32 | its status."""
+    """`run(plan, stream, *pointers)`: the calls of the plan at an address. 0, or a failed call's number << 32 | its status."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name in ("PyLong_AsLongLong", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread"):
@@ -175,7 +175,7 @@ class Program:
 
     def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
                parameters: Sequence[int | bytes]) -> None:
-        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer, or the bytes of a constant."""
+        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer or the bytes of a constant."""
         table = (ctypes.c_int64 * max(1, len(parameters)))()
         for place, parameter in enumerate(parameters):
             if isinstance(parameter, bytes):

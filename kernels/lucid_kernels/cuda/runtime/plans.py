@@ -1,13 +1,14 @@
-"""Plans: an operation that was called before is repeated without its launcher, whose Python takes most of a small operation's time.
+"""Plans: an operation that was called before is repeated without its launcher, which takes most of a small one's time.
 
-The first call of an operation with arrays of these shapes and dtypes, these attributes, on this stream is recorded (`recording`):
-which kernels it launches, with which grid and constants, and where the addresses of its arguments, results and temporary arrays
-stand among the parameters. Later calls put the addresses of their arrays there (`native`); results come from rings (`recycling`).
+The first call of an operation with arrays of these shapes and dtypes, these attributes, on this stream is recorded
+(`recording`): which kernels it launches, with which grid and constants, and where the addresses of its arguments, results and
+temporary arrays stand among the parameters. Later calls put the addresses of their arrays there (`native`); results come from
+rings (`recycling`).
 
 What a plan may depend on is its key: the shape, the dtype and the alignment of each array, which arrays are the same, which are
-None, all attributes, whether there is `out`, the stream and the device. Everything else is called as it was: arrays that are not
-C-contiguous or have no elements, attributes of other types than `_PLAIN`, a stream that is being captured, an allocator that
-somebody has set, and calls whose launchers do what was not recorded.
+None, all attributes, whether there is `out`, the stream and the device. Everything else is called as it was: arrays that are
+not C-contiguous or have no elements, attributes of other types than `_PLAIN`, a stream that is being captured, an allocator
+that somebody has set, and calls whose launchers do what was not recorded.
 
 LUCID_GPU_PLANS=0 turns plans off.
 """
@@ -66,6 +67,8 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
 
     @functools.wraps(kernel)
     def call(*arrays: Any, **attributes: Any) -> Any:
+        if recording.recorders:  # what is repeated inside of a call that is recorded would not be seen
+            return kernel(*arrays, **attributes)
         stream = _stream()
         key: list[Any] = [stream.ptr]
         given: list[Any] = []
@@ -134,8 +137,8 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
             driver.failed(status, plan.program, lambda: run(plan.address, key[0], *pointers))
         if plan.many:
             return tuple([None if place is None else (new if place[0] else given)[place[1]] for place in plan.results])
-        is_new, number = plan.results[0]
-        return (new if is_new else given)[number]
+        place = plan.results[0]
+        return None if place is None else (new if place[0] else given)[place[1]]
 
     return call
 
@@ -145,11 +148,10 @@ def _first(plans: dict[Any, Any], key: Any, recordable: Kernel, kernel: Kernel, 
     """The result of a call that has no plan yet, which it gets."""
     if not given or any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
         return kernel(*arrays, **attributes)
-    if recording.current() is not None:  # an operation inside of another
-        return kernel(*arrays, **attributes)
     if recordable is not kernel and not _alike(given, arrays):
         plans[key] = False
         return kernel(*arrays, **attributes)
+    launch.make_flag()  # not while operations are counted
     before = driver.operations()
     with recording.Recorder() as record:
         result = recordable(*arrays, **attributes)
@@ -190,7 +192,7 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     many = result.__class__ is tuple
     results: list[tuple[bool, int] | None] = []
     for value in result if many else (result,):
-        if value is None and many:
+        if value is None:
             results.append(None)
             continue
         same = next((number for number, array in enumerate(given) if array is value), None)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 _local = threading.local()
+recorders: list[Recorder] = []  # those at work, of all threads
 
 
 class Recorder:
@@ -24,11 +25,13 @@ class Recorder:
         self.repeatable = True
 
     def __enter__(self) -> Recorder:
+        recorders.append(self)
         _local.recorder = self
         return self
 
     def __exit__(self, *exception: object) -> None:
         _local.recorder = None
+        recorders.remove(self)
 
 
 class _Watched:

@@ -1,8 +1,8 @@
 """Arrays that are used again: a new one takes CuPy as long as five launches by a plan.
 
-A ring holds the arrays of one shape and dtype that were made for one stream of one device. An array is free when nobody else holds
-it, its memory pointer or its memory: a view with strides of its own has no `.base`, but it holds the memory. It goes to the stream
-for which it was made, after what that stream still does with it, as memory of CuPy's pools does.
+A ring holds the arrays of one shape and dtype that were made for one stream of one device. An array is free when nobody else
+holds it, its memory pointer or its memory: a view with strides of its own has no `.base`, but it holds the memory. It goes to
+the stream for which it was made, after what that stream still does with it, as memory of CuPy's pools does.
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import cupy
 LIMIT = int(os.environ.get("LUCID_GPU_RING_BYTES", str(64 << 20)))
 _SHARE = 64  # an array is at most this part of the limit: with larger ones, a kernel takes longer than the host saves
 _MOST = 32  # arrays of a ring
+_UNIT = 512  # CuPy's pools give multiples of it
 
 Key = tuple[Any, ...]
 _rings: dict[Key, Ring] = {}
@@ -88,7 +89,7 @@ def ring(shape: tuple[int, ...], dtype: Any, stream: int, device: int) -> Ring:
         nbytes = dtype.itemsize
         for size in shape:
             nbytes *= size
-        found = _rings[key] = Ring(shape, dtype, nbytes)
+        found = _rings[key] = Ring(shape, dtype, -(-nbytes // _UNIT) * _UNIT)
     return found
 
 

@@ -1,7 +1,7 @@
 """The driver's and cuBLAS's functions by address, for code that calls them past CuPy. The real CuPy has no such module.
 
-A launch finds its arrays by their addresses, so that the simulator's checks are those of `RawKernel`; an argument whose address lies
-in no block is an error. cuBLAS by address may be captured, as on a GPU, where it is CuPy alone that refuses it.
+A launch finds its arrays by their addresses, so that the simulator's checks are those of `RawKernel`; an argument whose address
+lies in no block is an error. cuBLAS by address may be captured, as on a GPU, where it is CuPy alone that refuses it.
 """
 
 from __future__ import annotations
