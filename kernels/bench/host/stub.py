@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import os
 import pathlib
 import platform
@@ -21,6 +20,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
+from importlib.machinery import PathFinder
 
 SOURCE = pathlib.Path(__file__).with_name("cuda.c")
 #: Libraries that CuPy links; their names go on with `.so.` and a version.
@@ -42,7 +42,7 @@ def problem() -> str | None:
     for tool, package in (("gcc", "gcc"), ("nm", "binutils"), ("readelf", "binutils")):
         if shutil.which(tool) is None:
             return f"the host's time needs {tool}, which builds the stub: install {package} with the system's package manager"
-    if importlib.util.find_spec("cupy_backends") is None:  # `cupy` may be the simulator's
+    if PathFinder.find_spec("cupy_backends") is None:  # not in `sys.modules`, where the simulator's stand-in may be
         return "the host's time is that of the real CuPy, without a GPU: pip install cupy-cuda13x (or cupy-cuda12x)"
     return None
 
@@ -84,7 +84,7 @@ def _extensions() -> list[pathlib.Path]:
     """CuPy's extension modules."""
     roots = []
     for package in ("cupy", "cupy_backends"):
-        spec = importlib.util.find_spec(package)
+        spec = PathFinder.find_spec(package)
         assert spec is not None
         roots += spec.submodule_search_locations or []
     return [path for root in roots for path in sorted(pathlib.Path(root).rglob("*.so"))]

@@ -28,7 +28,8 @@ def table(entries: dict[str, Function]) -> dict[str, Function]:
 def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Function]) -> Function:
     if row.name in common.ARITHMETIC:
         ours = getattr(kernels, row.name)
-        return planning.planned(row.name, common.arithmetic(cupy.ndarray, getattr(cupy, row.source), lambda: ours), ours)
+        general = common.arithmetic(cupy.ndarray, getattr(cupy, row.source), lambda: ours)
+        return planning.planned(row.name, general, lambda a, b, out=None: ours(a, b, out=out))
     if row.function == FORMULA:
         return common.of_formula(row, entries)
     if row.family:

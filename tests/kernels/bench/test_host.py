@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import json
 import os
 import pathlib
 import subprocess
 import sys
+from importlib.machinery import PathFinder
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from bench.host import report, stub
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILDS = pytest.mark.skipif(stub.problem() is not None and "cupy" not in str(stub.problem()), reason="needs Linux on x86-64 and gcc")
 #: The real CuPy: in a process with the simulator `cupy` is its stand-in.
-REAL = importlib.util.find_spec("cupy_backends") is not None
+REAL = PathFinder.find_spec("cupy_backends") is not None
 
 
 @BUILDS

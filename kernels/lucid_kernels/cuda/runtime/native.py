@@ -175,7 +175,7 @@ class Program:
 
     def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
                parameters: Sequence[int | bytes]) -> None:
-        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer or the bytes of a constant."""
+        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer or a constant's bytes."""
         table = (ctypes.c_int64 * max(1, len(parameters)))()
         for place, parameter in enumerate(parameters):
             if isinstance(parameter, bytes):
