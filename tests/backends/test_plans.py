@@ -86,6 +86,8 @@ CASES: dict[str, Callable[[], Case]] = {
                                       **{name: values[:1] for name, values in _CONVOLUTION.items()}),
     "conv2d_grad_weight": lambda: Case(normal(2, 8, 6, 6), normal(2, 4, 6, 6), weight_shape=[(8, 4, 3, 3)],
                                        **{name: values[:1] for name, values in _CONVOLUTION.items()}),
+    "conv2d_grad_parameters": lambda: Case(normal(2, 8, 6, 6), normal(2, 4, 6, 6), weight_shape=[(8, 4, 3, 3)],
+                                           **{name: values[:1] for name, values in _CONVOLUTION.items()}),
     "max_pool2d": lambda: Case(images(), **_WINDOW, dilation=[(1, 1), (2, 1)], ceil_mode=[False, True], relu=[False, True]),
     "adaptive_max_pool2d": lambda: Case(images(), output_size=[(2, 2), (3, 2)]),
     "max_pool2d_grad": lambda: Case(images(2, 4, 3, 3), _places(), input_shape=[(2, 4, 6, 6), (2, 4, 6, 7)], relu=[False, True]),
@@ -100,6 +102,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "check_bounds": lambda: Case(np.arange(5), low=[0, -1], high=[5, 6], message=["{value} of {limit}", "{limit}, {value}"]),
     "matmul": lambda: Case(normal(2, 5, 5), normal(2, 5, 5), transpose_a=[False, True], transpose_b=[False, True]),
     "linear": lambda: Case(normal(2, 3, 5), normal(4, 5), normal(4)),
+    "linear_grad": lambda: Case(normal(2, 3, 4), normal(2, 3, 5), normal(4, 5), with_bias=[True, False]),
     "grid_sample": lambda: Case(images(), normal(2, 3, 3, 2) / 2, mode=["bilinear", "nearest"], padding_mode=["zeros", "border"],
                                 align_corners=[False, True]),
 }

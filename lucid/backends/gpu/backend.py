@@ -39,7 +39,7 @@ TABLE.update(merge(
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
-    planning.all_planned(linear.table(TABLE["matmul"], TABLE["sum"], TABLE["reshape"], linalg.add_bias)),
+    planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
     linalg_gradients.table(cupy, TABLE), convolution.table(cupy, TABLE, 1 << 28),
     interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))

@@ -9,6 +9,7 @@ import cupyx
 import numpy as np
 from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.matmul import products
+from lucid_kernels.cuda.reduction.channel_sums import channel_sums
 
 from ..common import linalg, linear, matmul
 from ..merge import merge
@@ -29,6 +30,13 @@ def _svd(x: Array, **attributes: bool) -> Any:
 TABLE: dict[str, Kernel] = merge(
     linalg.table(cupy, cupy.linalg, _svd, lambda: cupyx.errstate(linalg="raise")),
     planning.all_planned(matmul.table(products.matmul, LARGE)))
+
+
+def sum_of_rows(rows: Array, axis: int, keepdims: bool) -> Array:
+    """The sum of the rows of a matrix, as `sum` is called for the gradient of a bias."""
+    assert axis == 0
+    assert not keepdims
+    return channel_sums(rows)
 
 
 def add_bias(result: Array, bias: Array) -> Array:

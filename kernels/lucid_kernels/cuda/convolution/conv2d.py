@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.reduction.channel_sums import channel_sums
 from lucid_kernels.cuda.runtime import launch
 
 _TILE = 64  # as in conv2d.cu: rows and columns of the product that one block computes
@@ -142,7 +143,7 @@ def conv2d_grad_parameters(
     dweight = conv2d_grad_weight(
         g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups, out=dweight
     )
-    return dweight, launch.deliver(g.sum((0, 2, 3)), dbias)
+    return dweight, channel_sums(g, out=dbias)
 
 
 def _grad_weight_tiles(
