@@ -40,7 +40,7 @@ _caches: list[dict[Any, Any]] = []
 class Plan:
     """What repeats a call: its program, rings for its new arrays, and what it returns."""
 
-    __slots__ = ("address", "allocator", "flagged", "many", "program", "results", "rings")
+    __slots__ = ("address", "allocator", "flagged", "many", "program", "results", "ring", "rings")
 
     def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
                  flagged: bool) -> None:
@@ -51,6 +51,8 @@ class Plan:
         self.results = results
         self.many = many
         self.flagged = flagged
+        #: That of the result, where there is one new array and nothing else.
+        self.ring = rings[0] if results == [(True, 0)] and len(rings) == 1 and not flagged and not many else None
         self.allocator = _allocator()
 
 
@@ -67,6 +69,34 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
 
     @functools.wraps(kernel)
     def call(*arrays: Any, **attributes: Any) -> Any:
+        # One or two arrays that make another one, on the default stream: as `general`, in a third of the time.
+        if not attributes and not _several and not recording.recorders:
+            if len(arrays) == 1:
+                x = arrays[0]
+                if x.__class__ is _ndarray and x._c_contiguous:
+                    p = x.data.ptr
+                    plan = plans.get((0, x.shape, x.dtype.char))
+                    if plan and plan.ring is not None and not p & 15 and plan.allocator is _allocator() and not _stream().ptr:
+                        result, address = plan.ring.take()
+                        status = run(plan.address, 0, p, address)
+                        if status:
+                            driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, address))
+                        return result
+            elif len(arrays) == 2:
+                x, y = arrays
+                if x.__class__ is _ndarray is y.__class__ and x._c_contiguous and y._c_contiguous:
+                    p, q = x.data.ptr, y.data.ptr
+                    plan = plans.get((0, x.shape, x.dtype.char, y.shape, y.dtype.char))
+                    if plan and plan.ring is not None and p != q and not (p | q) & 15 and plan.allocator is _allocator() and (
+                            not _stream().ptr):
+                        result, address = plan.ring.take()
+                        status = run(plan.address, 0, p, q, address)
+                        if status:
+                            driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, q, address))
+                        return result
+        return general(arrays, attributes)
+
+    def general(arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         if recording.recorders:  # what is repeated inside of a call that is recorded would not be seen
             return kernel(*arrays, **attributes)
         stream = _stream()
@@ -78,8 +108,8 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
             if array.__class__ is _ndarray:
                 if not array._c_contiguous:
                     return kernel(*arrays, **attributes)
-                key += array.shape, array.dtype.char
                 pointer = array.data.ptr
+                key += array.shape, array.dtype.char
                 misaligned |= pointer
                 pointers.append(pointer)
                 given.append(array)
@@ -134,7 +164,7 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
             pointers.append(launch.error_flag().data.ptr)
         status = run(plan.address, key[0], *pointers)
         if status:
-            driver.failed(status, plan.program, lambda: run(plan.address, key[0], *pointers))
+            driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
         if plan.many:
             return tuple([None if place is None else (new if place[0] else given)[place[1]] for place in plan.results])
         place = plan.results[0]
