@@ -6,6 +6,7 @@ What is measured:
 `targets`: what the whole library must reach on a CPU.
 `networks`: training steps of some twenty networks, and inference of single samples.
 `cold_start`, `import_time`, `module_call`, `module_to`: the first step of a process; imports; module calls and moves.
+`host`: the host's time of GPU operations and steps, on a CUDA that computes nothing.
 `memory`, `peak_memory`: leaks; the peak of a training step.
 
 How it is measured:

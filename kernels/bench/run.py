@@ -8,6 +8,7 @@
     python kernels/bench/run.py --output new.json --plot new.png
     python kernels/bench/run.py --compare old.json new.json
     python kernels/bench/run.py --instructions avx2 # as on a CPU without AVX-512, both libraries
+    python kernels/bench/run.py host                # the host's time of GPU operations, without a GPU
     python kernels/bench/run.py --device gpu        # the kernels and the cases of the targets, on a real GPU
 
 PyTorch is optional: without it our times stand alone. Nothing is ever timed on the simulator.
@@ -46,6 +47,7 @@ from bench import (  # noqa: E402  # noqa: E402
     targets,
 )
 from bench.driver import Driver, WorkerFailed  # noqa: E402
+from bench.host import report as host  # noqa: E402
 from bench.report import header, row, target_table  # noqa: E402
 
 #: Families of kernels, each in its file; they run on both devices.
@@ -58,7 +60,7 @@ SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans",
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.
 PEAK = "peak_memory"
-ALONE = {"cold_start": cold_start.report, "import_time": import_time.report, "memory": memory.report,
+ALONE = {"cold_start": cold_start.report, "host": host.report, "import_time": import_time.report, "memory": memory.report,
          "module_call": module_call.report, "module_to": module_to.report, PEAK: peak_memory.report}
 RESULTS = pathlib.Path(__file__).parent / "results"
 

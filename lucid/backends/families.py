@@ -1,6 +1,7 @@
 """Table entries that import their kernel on the first call, so that `import lucid` imports neither numba nor cupy."""
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable
@@ -42,12 +43,12 @@ for _row in ROWS.values():
         FAMILIES[_row.family] = f"{FAMILIES.get(_row.family, '')} {_row.name}"
 
 
-def kernels(package: str, table: dict[str, Kernel]) -> None:
-    """Add every kernel of `package` but the elementwise ones to `table`."""
+def kernels(package: str, table: dict[str, Kernel], wrap: Callable[[str, Kernel], Kernel] | None = None) -> None:
+    """Add every kernel of `package` but the elementwise ones to `table`, or what `wrap` makes of its name and it."""
     for family, names in FAMILIES.items():
         for name in names.split():
             if name not in ROWS:
-                table[name] = first_call(package, family, name, table)
+                table[name] = first_call(package, family, name, table, wrap and functools.partial(wrap, name))
 
 
 def first_call(package: str, family: str, name: str, table: dict[str, Kernel], wrap: Callable[[Kernel], Kernel] | None = None

@@ -17,11 +17,15 @@ def _pool() -> Any:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that arrays on a GPU use, by default the current one; 0 without a GPU."""
+    """Bytes that arrays on a GPU use, by default the current one; 0 without a GPU.
+
+    Not those of small arrays that are free and kept to be used again, up to LUCID_GPU_RING_BYTES, which `max_memory_allocated`
+    counts.
+    """
     if not is_available():
         return 0
     with _on(device):
-        return _pool().pool.used_bytes()
+        return _pool().used_bytes(index_of(device))
 
 
 def memory_reserved(device: Any = None) -> int:
@@ -78,4 +82,4 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 def empty_cache() -> None:
     """Give the memory that is free but kept back to the driver."""
     if is_available():
-        _pool().pool.free_all_blocks()
+        _pool().empty_cache()

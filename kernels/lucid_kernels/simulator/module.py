@@ -53,6 +53,8 @@ class Function:
 
     def __init__(self, module: Module, index: int, name: str) -> None:
         self.name = name
+        #: Its number to the driver.
+        self.ptr = id(self)
         self.module = module
         describe = getattr(module.library, f"lucid_signature_{index}")
         describe.restype = ctypes.c_char_p

@@ -23,15 +23,19 @@ def conjugate(x: Array) -> Array:
     return x.conj() if x.dtype.kind == "c" else x
 
 
-def table(matmul: Kernel, total: Kernel, reshape: Kernel) -> dict[str, Kernel]:
-    """The operations, of the operations `matmul`, `sum` and `reshape` of a backend."""
+def add_in_place(result: Array, bias: Array) -> Array:
+    """`result`, to whose rows `bias` has been added."""
+    result += bias
+    return result
+
+
+def table(matmul: Kernel, total: Kernel, reshape: Kernel, add: Kernel = add_in_place) -> dict[str, Kernel]:
+    """The operations, of the operations `matmul`, `sum` and `reshape` of a backend, and what adds a bias in place."""
 
     def linear(x: Array, weight: Array, bias: Array | None) -> Array:
         """``x @ weight.T + bias`` for `x` of shape (..., in), `weight` (out, in) and `bias` (out,) or None."""
         result = matmul(x, weight, transpose_b=True)
-        if bias is not None:
-            result += bias
-        return result
+        return result if bias is None else add(result, bias)
 
     def linear_grad(g: Array, x: Array | None, weight: Array | None, *, with_bias: bool
                     ) -> tuple[Array | None, Array | None, Array | None]:

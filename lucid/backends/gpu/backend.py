@@ -32,6 +32,7 @@ from . import (  # noqa: E402
     linalg,
     manipulation,
     memory,
+    planning,
     poisson,
     sorting,
 )
@@ -43,14 +44,15 @@ raise_pending = launch.raise_pending
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
 TABLE: dict[str, Callable[..., Any]] = {}
-families.kernels("lucid_kernels.cuda", TABLE)
+families.kernels("lucid_kernels.cuda", TABLE, planning.planned)
 TABLE.update(merge(
     TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(cupy, cupy),
     linalg.TABLE, fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
-    linear.table(TABLE["matmul"], TABLE["sum"], TABLE["reshape"]), vectors.table(cupy, TABLE, indexing.scatter_add),
+    planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
+    vectors.table(cupy, TABLE, indexing.scatter_add),
     linalg_gradients.table(cupy, TABLE), convolution.table(TABLE),
     interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))
 

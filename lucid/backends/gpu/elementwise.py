@@ -1,6 +1,7 @@
 """Elementwise operations of CuPy arrays: one function for each row of `lucid.backends.elementwise`."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..elementwise import ROWS, Row
 from ..elementwise.row import COMPOSED, FORMULA
 from ..families import first_call
 from ..half_precision import HALVES, rounded
+from . import planning
 
 Array = Any
 Function = Callable[..., Any]
@@ -26,11 +28,12 @@ def table(entries: dict[str, Function]) -> dict[str, Function]:
 def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Function]) -> Function:
     if row.name in common.ARITHMETIC:
         ours = getattr(kernels, row.name)
-        return common.arithmetic(cupy.ndarray, getattr(cupy, row.source), lambda: ours)
+        general = common.arithmetic(cupy.ndarray, getattr(cupy, row.source), lambda: ours)
+        return planning.planned(row.name, general, lambda a, b, out=None: ours(a, b, out=out))
     if row.function == FORMULA:
         return common.of_formula(row, entries)
     if row.family:
-        return first_call("lucid_kernels.cuda", row.family, row.name, entries)
+        return first_call("lucid_kernels.cuda", row.family, row.name, entries, functools.partial(planning.planned, row.name))
     if row.cuda:
         cuda: Function = getattr(kernels, row.cuda)
         return cuda

@@ -7,11 +7,14 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
+from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.matmul import products
+from lucid_kernels.cuda.reduction.channel_sums import channel_sums
 
-from ..common import linalg, matmul
+from ..common import linalg, linear, matmul
 from ..merge import merge
 from ..sizes import LARGE
+from . import planning
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -25,4 +28,19 @@ def _svd(x: Array, **attributes: bool) -> Any:
 
 # CuPy says nothing of singular matrices by itself.
 TABLE: dict[str, Kernel] = merge(
-    linalg.table(cupy, cupy.linalg, _svd, lambda: cupyx.errstate(linalg="raise")), matmul.table(products.matmul, LARGE))
+    linalg.table(cupy, cupy.linalg, _svd, lambda: cupyx.errstate(linalg="raise")),
+    planning.all_planned(matmul.table(products.matmul, LARGE)))
+
+
+def sum_of_rows(rows: Array, axis: int, keepdims: bool) -> Array:
+    """The sum of the rows of a matrix, as `sum` is called for the gradient of a bias."""
+    assert axis == 0
+    assert not keepdims
+    return channel_sums(rows)
+
+
+def add_bias(result: Array, bias: Array) -> Array:
+    """`result`, to whose rows `bias` has been added."""
+    if result.dtype == bias.dtype and result.dtype.char in "fd":
+        return elementwise.add(result, bias, out=result)
+    return linear.add_in_place(result, bias)

@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
+from lucid_kernels.cuda.runtime import recycling
 
 Array = Any
 _Pinned: type = cupy.cuda.PinnedMemoryPointer
@@ -34,6 +35,15 @@ class CountedPool:
             self.allocated[device] = used
         if total > self.reserved[device]:
             self.reserved[device] = total
+
+    def used_bytes(self, device: int) -> int:
+        """The bytes that arrays on `device`, which is the current one, have in use."""
+        return self.pool.used_bytes() - recycling.idle(device)
+
+    def empty_cache(self) -> None:
+        """Give the memory that is free but kept back to the driver."""
+        recycling.forget()
+        self.pool.free_all_blocks()
 
     def reset_peaks(self, device: int) -> None:
         """Let the peaks of `device`, which is the current one, begin at what is in use now."""

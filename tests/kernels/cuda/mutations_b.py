@@ -51,6 +51,9 @@ def check_max() -> None:
         np.testing.assert_array_equal(y_.get(), y)
         np.testing.assert_array_equal(where_.get(), where)
         np.testing.assert_array_equal(pool2d.max_pool2d_gather(cp.asarray(x), where_).get(), y)
+        clipped, places = pool2d.max_pool2d(cp.asarray(x), **test_pool2d.max_attributes(case, True), relu=True)
+        np.testing.assert_array_equal(clipped.get(), np.where(y < 0, 0, y))
+        np.testing.assert_array_equal(places.get(), np.where(y <= 0, -1, where))
 
 
 def check_max_grad() -> None:
@@ -253,6 +256,8 @@ MUTATIONS = [
     Mutation(POOL, "NaN loses", r"value > \*best \|\| value != value", "value > *best", check_max),
     Mutation(POOL, "last maximum", r"value > \*best \|\|", "value >= *best ||", check_max),
     Mutation(POOL, "starts in the padding", r"if \(w0 < 0\) w0 \+= .*;", ";", check_max),
+    Mutation(POOL, "negative maxima stay", r"relu && best < 0 \?", "false ?", check_max),
+    Mutation(POOL, "0 lets its gradient pass", r"relu && best <= 0", "relu && best < 0", check_max),
     Mutation(POOL, "reaches past the image", r", \(i64\)in_h\);", ", (i64)in_h + 1);", check_max),
     # max_pool2d_grad
     Mutation(

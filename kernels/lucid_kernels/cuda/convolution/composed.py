@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lucid_kernels.cuda.convolution import tensor_cores
+from lucid_kernels.cuda.reduction.channel_sums import channel_sums
 
 Kernel = Callable[..., Any]
 
@@ -20,7 +21,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     def grad_parameters(g: Any, x: Any, *, out: Any = None, **attributes: Any) -> tuple[Any, Any]:
         dweight, dbias = (None, None) if out is None else out
         dweight = grad_weight(g, x, out=dweight, **attributes)
-        return dweight, tensor_cores.grad_bias(g, dbias)
+        return dweight, channel_sums(g, out=dbias)
 
     with_relu = functools.partial(tensor_cores.convolve, relu=True)
     return plain | {

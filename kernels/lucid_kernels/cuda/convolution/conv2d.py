@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import cupy
 import numpy as np
 
 from lucid_kernels.cuda.convolution import tensor_cores
+from lucid_kernels.cuda.reduction.channel_sums import channel_sums
 from lucid_kernels.cuda.runtime import launch
 
 _TILE = 64  # as in conv2d.cu: rows and columns of the product that one block computes
@@ -207,7 +207,7 @@ def conv2d_grad_parameters(
     dweight = conv2d_grad_weight(
         g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups, out=dweight
     )
-    return dweight, tensor_cores.grad_bias(g, dbias)
+    return dweight, channel_sums(g, out=dbias)
 
 
 def _grad_weight_tiles(
@@ -227,7 +227,7 @@ def _grad_weight_tiles(
     slices = max(1, min(_BLOCKS_WANTED // (column_tiles * row_tiles * groups), slabs // 8))
     slabs_per_slice = max(1, launch.ceil_div(slabs, slices))
     slices = max(1, launch.ceil_div(slabs, slabs_per_slice))
-    parts = dw if slices == 1 else cupy.empty((slices, *dw.shape), dw.dtype)
+    parts = dw if slices == 1 else launch.empty((slices, *dw.shape), dw.dtype)
     kernel = launch.kernel("conv2d", f"conv2d_grad_weight_tile<{kind}>")
     kernel(
         (column_tiles * slices * groups, row_tiles),

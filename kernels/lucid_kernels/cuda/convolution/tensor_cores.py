@@ -124,15 +124,6 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
     return launch.deliver(dw, out)
 
 
-def grad_bias(g: Any, out: Any) -> Any:
-    """Gradient of a convolution for its bias; sums are float32 at least and rounded once."""
-    axes = (0, *range(2, g.ndim))
-    if not launch.is_half(g):
-        return launch.deliver(g.sum(axes), out)
-    total = g.astype(np.float32).sum(axes)
-    return total.astype(g.dtype) if out is None else launch.deliver(total, out)
-
-
 def _result(out: Any, shape: Sizes, source: Any) -> Any:
     """Memory for a result: with the channels last where those of `source` are."""
     if out is not None or not lies_last(source):

@@ -61,7 +61,7 @@ def cross_entropy(
 
 def _label_weights(x: Any, target: Any, weight: Any, ignore_index: int, classes: int) -> Any:
     """The weight of each label, 0 where it is ignored."""
-    weights = cupy.empty(target.shape, x.dtype)
+    weights = launch.empty(target.shape, x.dtype)
     grid, block = launch.grid_1d(target.size)
     arguments = (target, *launch.optional(weight, x), weights, np.int64(target.size), np.int64(classes), np.int64(ignore_index))
     launch.kernel("cross_entropy", f"label_weights<{launch.ctype(x.dtype)}>")(grid, block, arguments)
@@ -76,7 +76,7 @@ def sum_of_all(values: Any, divisor: Any = None) -> Any:
         n = values.size
         chunks = launch.ceil_div(n, _CHUNK)
         divide = chunks == 1 and divisor is not None
-        sums = cupy.empty((chunks,), values.dtype)
+        sums = launch.empty((chunks,), values.dtype)
         launch.kernel("cross_entropy", f"sum_chunks<{launch.ctype(values.dtype)}>")(
             (chunks,),
             (launch.row_block(min(n, _CHUNK)),),

@@ -10,7 +10,10 @@ from typing import Any
 
 import cupy
 import numpy as np
-from cupy.cuda import cublas, device
+from cupy.cuda import cublas
+
+from lucid_kernels.cuda.matmul import blas
+from lucid_kernels.cuda.runtime import launch
 
 #: Of a dtype's character: cuBLAS's numbers of the type and of that of the sums, and the addresses of 1 and 0 in the latter.
 _SCALARS = {dtype: (np.ones((), dtype), np.zeros((), dtype)) for dtype in "fd"}
@@ -32,16 +35,16 @@ def matmul(a: Any, b: Any) -> Any:
     batch = a.shape[:-2]
     if batch != b.shape[:-2]:
         batch = np.broadcast_shapes(batch, b.shape[:-2])
-    result = cupy.empty((*batch, rows, columns), a.dtype)
+    result = launch.empty((*batch, rows, columns), a.dtype)
     if not inner:
-        result.fill(0)
+        launch.fill(result, 0)
     elif result.size:
         number, compute, one, zero = kind
         a, transposed_a, leading_a, step_a = _operand(a, batch)
         b, transposed_b, leading_b, step_b = _operand(b, batch)
         # cuBLAS's matrices have their columns one after the other: to it all three are transposed, so it computes b^T a^T.
-        cublas.gemmStridedBatchedEx(
-            device.get_cublas_handle(), transposed_b, transposed_a, columns, rows, inner, one,
+        blas.multiply(
+            transposed_b, transposed_a, columns, rows, inner, one,
             b.data.ptr, number, leading_b, step_b, a.data.ptr, number, leading_a, step_a, zero,
             result.data.ptr, number, columns, rows * columns, math.prod(batch), compute, cublas.CUBLAS_GEMM_DEFAULT,
         )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import cupy
 import numpy as np
 
 from lucid_kernels.cuda.runtime import launch
@@ -62,14 +61,14 @@ def statistics(
     samples, channels, size = _shape(x)
     count, dtype = samples * size, x.dtype
     if not x.size:
-        mean.fill(0)
-        rstd.fill(0)
+        launch.fill(mean, 0)
+        launch.fill(rstd, 0)
         for old, new in ((running_mean, new_mean), (running_var, new_var)):
             if new is not None and new is not old:
-                new[...] = old
+                launch.deliver(old, new)
         return
     chunk, chunks = _chunks(count)
-    means, squares = (cupy.empty((channels, chunks), dtype) for _ in range(2))
+    means, squares = (launch.empty((channels, chunks), dtype) for _ in range(2))
     sizes = (np.int64(count), np.int64(chunk), np.int64(chunks))
     _kernel("chunk_statistics", dtype)(
         launch.grid_cap(channels * chunks),
@@ -169,7 +168,7 @@ def _gradients(
     dweight, dbias = (launch.result(target, (channels,), dtype) for target in (out_dweight, out_dbias))
     if x.size:
         chunk, chunks = _chunks(count)
-        weights, biases = (cupy.empty((channels, chunks), dtype) for _ in range(2))
+        weights, biases = (launch.empty((channels, chunks), dtype) for _ in range(2))
         _kernel("chunk_gradients", dtype, evaluate)(
             launch.grid_cap(channels * chunks),
             (launch.row_block(min(count, chunk)),),
@@ -189,6 +188,6 @@ def _gradients(
             ),
         )  # fmt: skip
     else:
-        dweight.fill(0)
-        dbias.fill(0)
+        launch.fill(dweight, 0)
+        launch.fill(dbias, 0)
     return launch.deliver_all((dx, dweight, dbias), out)

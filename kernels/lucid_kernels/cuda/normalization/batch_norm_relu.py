@@ -87,7 +87,7 @@ def batch_norm_relu_grad(
     mean, rstd = launch.as_parameter(mean, x), launch.as_parameter(rstd, x)
     with_residual = y is not None
     if y is None:
-        y = cupy.empty(x.shape, x.dtype)
+        y = launch.empty(x.shape, x.dtype)
         _apply(x, None, weight, bias, mean, rstd, y)
     masked = relu_grad(g, y, out=out_dresidual)
     outs = (out_dx, out_dweight, out_dbias)

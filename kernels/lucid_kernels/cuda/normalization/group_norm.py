@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from lucid_kernels.cuda.normalization.layer_norm import layer_norm, layer_norm_grad
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import launch, recording
 
 
 def _rows(x: Any, groups: int) -> Any:
@@ -24,6 +24,8 @@ def group_norm(
     """(y, mean, rstd) of `x`, normalised over each group of channels of a sample; see the CPU kernel."""
     y, mean, rstd = layer_norm(_rows(x, groups), None, None, normalized_ndim=1, eps=eps)
     y = y.reshape(x.shape)
+    if weight is not None or bias is not None:
+        recording.unrepeatable()
     if weight is not None:
         y *= _each(weight, x)
     if bias is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import cupy
 import numpy as np
 
 from lucid_kernels.cuda.runtime import launch
@@ -26,8 +25,8 @@ def layer_norm(
     y = launch.result(out_y, x.shape, x.dtype)
     mean, rstd = launch.result(out_mean, outer, x.dtype), launch.result(out_rstd, outer, x.dtype)
     if not width:
-        mean.fill(0)
-        rstd.fill(math.nan)
+        launch.fill(mean, 0)
+        launch.fill(rstd, math.nan)
     elif rows:
         grid, block = launch.slices(rows, width)
         arguments = (
@@ -59,7 +58,7 @@ def layer_norm_grad(
     if width:
         chunk = max(_ROWS_A_CHUNK, launch.ceil_div(rows, _MOST_CHUNKS))
         chunks = launch.ceil_div(rows, chunk)
-        partials = (dweight, dbias) if chunks == 1 else tuple(cupy.empty((chunks, width), x.dtype) for _ in range(2))
+        partials = (dweight, dbias) if chunks == 1 else tuple(launch.empty((chunks, width), x.dtype) for _ in range(2))
         if chunks:
             launch.kernel("layer_norm", f"column_sums<{name}>")(
                 (launch.ceil_div(width, _TILE), chunks), (_TILE, _TURNS), (g, x, mean, rstd, *partials, *sizes, np.int64(chunk))

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import cupy
 import numpy as np
 
 from lucid_kernels.cuda.runtime import launch
@@ -23,7 +22,7 @@ def rms_norm(x: Any, weight: Any, *, normalized_ndim: int, eps: float, out: tupl
     x = launch.contiguous(x)
     y, rstd = launch.result(out_y, x.shape, x.dtype), launch.result(out_rstd, outer, x.dtype)
     if not width:
-        rstd.fill(math.nan)
+        launch.fill(rstd, math.nan)
     elif rows:
         launch.kernel("rms_norm", f"rms_norm<{launch.ctype(x.dtype)}>")(
             *launch.slices(rows, width),
@@ -52,7 +51,7 @@ def rms_norm_grad(
     if width:
         chunk = max(_ROWS_A_CHUNK, launch.ceil_div(rows, _MOST_CHUNKS))
         chunks = launch.ceil_div(rows, chunk)
-        partial = dweight if chunks == 1 else cupy.empty((chunks, width), x.dtype)
+        partial = dweight if chunks == 1 else launch.empty((chunks, width), x.dtype)
         if chunks:
             launch.kernel("rms_norm", f"weight_sums<{name}>")(
                 (launch.ceil_div(width, _TILE), chunks), (_TILE, _TURNS), (g, x, rstd, partial, *sizes, np.int64(chunk))

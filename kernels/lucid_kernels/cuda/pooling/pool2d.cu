@@ -22,7 +22,7 @@ template <typename T>
 __global__ void __launch_bounds__(256, 1)
 max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 planes, int in_h, int in_w,
            int out_h, int out_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w,
-           int dilation_h, int dilation_w) {
+           int dilation_h, int dilation_w, int relu) {
   GRID_STRIDE(e, planes * out_h * out_w) {
     const i64 oh = e / out_w % out_h, ow = e % out_w;
     // 64 bits: a dilated window may end beyond 2^31. Taps in the padding above and to the left are skipped.
@@ -36,8 +36,8 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
     i64 where = h0 * in_w + w0;  // also the answer for a window of -inf only
     for (i64 h = h0; h < h1; h += dilation_h)
       for (i64 w = w0; w < w1; w += dilation_w) take_maximum(plane[h * in_w + w], h * in_w + w, &best, &where);
-    y[e] = best;
-    indices[e] = where;
+    y[e] = relu && best < 0 ? T(0) : best;
+    indices[e] = relu && best <= 0 ? -1 : where;
   }
 }
 

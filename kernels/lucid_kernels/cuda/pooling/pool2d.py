@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.runtime import launch
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32
@@ -66,11 +65,8 @@ def max_pool2d(
         launch.kernel("pool2d", f"max_pool2d<{launch.ctype(x.dtype)}>")(
             *launch.grid_1d(y.size),
             (launch.contiguous(x), y, indices, _planes(x.shape),
-             *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation)),
+             *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation, relu)),
         )  # fmt: skip
-    if relu:
-        indices[y <= 0] = -1
-        y = elementwise.relu(y)
     return launch.deliver_all((y, indices), out)
 
 

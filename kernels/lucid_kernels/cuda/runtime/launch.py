@@ -19,6 +19,7 @@ import numpy as np
 
 from lucid_kernels.compilation_log import told_if_slow
 from lucid_kernels.cuda.runtime import ctype as _ctype
+from lucid_kernels.cuda.runtime import recording
 from lucid_kernels.cuda.runtime import source as _source
 
 OPTIONS = ("-std=c++17",)
@@ -55,7 +56,7 @@ def kernel(file: str, name: str) -> Any:
                 _modules[file] = module
         with told_if_slow(f"{file}.cu"):
             found = _kernels[file, name] = module.get_function(name)
-    return found
+    return recording.watched(found)
 
 
 def generated(text: str, name: str) -> Any:
@@ -68,7 +69,7 @@ def generated(text: str, name: str) -> Any:
         module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, "--fmad=false"))
         with told_if_slow(f"the CUDA kernel {name}"):
             found = _kernels[text, name] = module.get_function(name)
-    return found
+    return recording.watched(found)
 
 
 def loaded() -> set[tuple[str, str]]:
@@ -80,6 +81,7 @@ def reload() -> None:
     """Forget every compiled kernel, so that the next launch reads `source` again."""
     _modules.clear()
     _kernels.clear()
+    recording.forget()
 
 
 ctype = functools.cache(_ctype.ctype)  # a launch needs it: NumPy takes 1 us for a dtype's name
@@ -154,7 +156,18 @@ def result(out: Any, shape: Iterable[int], dtype: Any) -> Any:
     shape = tuple(shape)
     if out is not None and out.dtype == dtype and out.shape == shape and out.flags.c_contiguous:
         return out
-    return cupy.empty(shape, dtype)
+    return empty(shape, dtype)
+
+
+def empty(shape: Iterable[int], dtype: Any) -> Any:
+    """A C-contiguous array for what a kernel writes."""
+    return recording.fresh(cupy.empty(tuple(shape), dtype))
+
+
+def fill(array: Any, value: Any) -> None:
+    """Let all elements be `value`."""
+    recording.unrepeatable()
+    array.fill(value)
 
 
 def deliver(array: Any, out: Any) -> Any:
@@ -163,6 +176,7 @@ def deliver(array: Any, out: Any) -> Any:
         return array
     if out.shape != array.shape:
         raise ValueError(f"out has shape {out.shape}, the result has {array.shape}")
+    recording.unrepeatable()
     out[...] = array if array.dtype == out.dtype else array.astype(out.dtype)
     return out
 
@@ -239,22 +253,27 @@ def error_code(message: str) -> np.int32:
     return np.int32(_errors.index(message) + 1)
 
 
+def make_flag() -> Any:
+    """The error flag of the current device. The first call on a device allocates, so it must not happen inside a capture."""
+    device = cupy.cuda.runtime.getDevice()
+    flag = _flags.get(device)
+    if flag is None:
+        flag = _flags[device] = cupy.zeros(_ERROR_WORDS, np.int32)
+        cupy.cuda.get_current_stream().synchronize()  # other streams may use the flag first
+    return flag
+
+
 def error_flag() -> Any:
     """The error flag of the current device, a kernel argument (`int*`). Asking for it marks it as to be checked.
 
-    Whoever replays a captured graph that contains such kernels calls it too, before `raise_pending`. The first call on
-    a device allocates, so it must not happen inside a capture.
+    Whoever replays a captured graph that contains such kernels calls it too, before `raise_pending`.
     """
-    device = cupy.cuda.runtime.getDevice()
-    flag = _flags.get(device)
+    flag = make_flag()
     stream = cupy.cuda.get_current_stream()
-    if flag is None:
-        flag = _flags[device] = cupy.zeros(_ERROR_WORDS, np.int32)
-        stream.synchronize()  # other streams may use the flag first
-    streams = _pending.setdefault(device, [])
+    streams = _pending.setdefault(cupy.cuda.runtime.getDevice(), [])
     if all(stream != other for other in streams):
         streams.append(stream)
-    return flag
+    return recording.flagged(flag)
 
 
 def raise_pending() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from . import memory, refusals
 from .differences import UFUNCS, clip
 from .memory import Allocation, MemoryPointer
-from .streams import Stream, fetch, get_current_stream, refuse_to_device, refuse_to_host
+from .streams import Stream, count_operation, fetch, get_current_stream, refuse_to_device, refuse_to_host
 
 _SCALARS = (int, float, bool, complex, np.generic)
 _KINDS = "biufc"
@@ -102,8 +102,11 @@ def run(function: Callable[..., Any], what: str, args: tuple[Any, ...], kwargs: 
             compute()
             out._array[...] = before
             stream.capture.add(compute, [owner._allocation for owner in owners])
+        count_operation()
         return out
     result = wrap(compute(), owners)
+    if not isinstance(result, ndarray) or all(result._allocation is not owner._allocation for owner in owners):
+        count_operation()  # not for a view
     if stream.capture is not None:
         _record(stream, compute, result, owners)
     return result
@@ -116,6 +119,7 @@ def run_in_place(function: Callable[..., Any], what: str, args: tuple[Any, ...])
     refusals.check(what, host_args, {})
     stream = get_current_stream()
     stream.flush()
+    count_operation()
 
     def compute() -> None:
         with np.errstate(all="ignore"):
@@ -347,6 +351,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             stream.push(lambda: np.copyto(self._array, arr))  # whoever changes `arr` now is too early
         else:
             stream.flush()
+            count_operation()
             np.copyto(self._array, arr)
 
     def item(self, *index: Any) -> Any:
@@ -464,6 +469,11 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     def flags(self) -> Flags:
         """Contiguity and ownership."""
         return Flags(self._array.flags, self._base is None)
+
+    @property
+    def _c_contiguous(self) -> bool:
+        """`flags.c_contiguous`, by CuPy's shorter way."""
+        return self._array.flags.c_contiguous
 
     @property
     def base(self) -> ndarray | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .array import DeviceCapsule, check_dtype, ndarray, wrap
-from .streams import Stream, get_current_stream, refuse_to_device
+from .streams import Stream, count_operation, get_current_stream, refuse_to_device
 
 
 def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
@@ -23,6 +23,7 @@ def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
         return full((), host[()], host.dtype)  # one number is an argument of the kernel that fills the array
     refuse_to_device("host-to-device copy")
     get_current_stream().flush()
+    count_operation()
     return wrap(host)
 
 

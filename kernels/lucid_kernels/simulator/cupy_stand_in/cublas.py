@@ -14,7 +14,7 @@ import numpy as np
 
 from .array import bytes_at
 from .kernels import launches
-from .streams import get_current_stream, refuse_library
+from .streams import count_operation, get_current_stream, refuse_library
 
 CUBLAS_OP_N = 0
 CUBLAS_OP_T = 1
@@ -80,12 +80,22 @@ def gemmStridedBatchedEx(
     Raises NotImplementedError inside a capture, as CuPy does.
     """
     refuse_library("cuBLAS")
+    get_current_stream().flush()
+    count_operation()
+    gemm(transa, transb, m, n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype, ldc, strideC, batchCount,
+         computeType)
+
+
+def gemm(
+    transa: int, transb: int, m: int, n: int, k: int, alpha: int, A: int, Atype: int, lda: int, strideA: int, B: int, Btype: int,
+    ldb: int, strideB: int, beta: int, C: int, Ctype: int, ldc: int, strideC: int, batchCount: int, computeType: int,
+) -> None:  # fmt: skip
+    """The product itself, now. For the modules of this package."""
     compute_dtype: Any = np.float64 if computeType == CUBLAS_COMPUTE_64F else np.float32
     factor, keep = _host_scalar(alpha, compute_dtype), _host_scalar(beta, compute_dtype)
     a_type, b_type, c_type = _TYPES[Atype], _TYPES[Btype], _TYPES[Ctype]
     a_shape = (k, m) if transa else (m, k)
     b_shape = (n, k) if transb else (k, n)
-    get_current_stream().flush()
     launches.append((f"gemm {m}x{n}x{k}", (batchCount,), ()))
     with np.errstate(all="ignore"):
         for index in range(batchCount):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from . import cublas, device, lacking, memory, runtime
+from . import cublas, device, lacking, memory, runtime, simulated_driver
 from .device import Device, get_cublas_handle, get_device_id
 from .memory import (
     MemoryPointer,
@@ -68,5 +68,6 @@ __all__ = [
     "profile",
     "runtime",
     "set_allocator",
+    "simulated_driver",
     "using_allocator",
 ]

@@ -18,7 +18,7 @@ from ..module import Function, Module
 from . import memory
 from .array import ndarray
 from .memory import MemoryPointer
-from .streams import Stream, get_current_stream
+from .streams import Stream, count_operation, get_current_stream
 
 #: Dynamic shared memory that a kernel may have without a request for more.
 _DEFAULT_SHARED_BYTES = 48 << 10
@@ -26,6 +26,8 @@ _DEFAULT_SHARED_BYTES = 48 << 10
 launches: deque[tuple[str, tuple[int, ...], tuple[int, ...]]] = deque(maxlen=10_000)
 
 
+#: The functions of kernels by their `ptr`, as the driver knows them.
+functions: dict[int, Function] = {}
 _HEADERS = pathlib.Path(__file__).resolve().parent
 #: CuPy's own headers, of which the stand-in has its own version.
 _CUPY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]cupy/(\w+\.cuh)[>\"].*$", re.M)
@@ -157,6 +159,7 @@ class RawKernel:
     def _of(cls, function: Function) -> RawKernel:
         self = object.__new__(cls)
         self._function = function
+        functions[function.ptr] = function
         self.name = function.name
         self.max_dynamic_shared_size_bytes = _DEFAULT_SHARED_BYTES
         return self
@@ -225,6 +228,7 @@ def _launch(
     launches.append((function.name, tuple(grid), tuple(block)))
     stream = stream or get_current_stream()
     stream.flush()
+    count_operation()
     if stream.capture is None:
         launch()
     else:  # the scalars are in `pointers`, baked in as in a CUDA graph

@@ -18,6 +18,7 @@ import numpy as np
 from .. import guard
 from .streams import (
     Stream,
+    count_operation,
     get_current_stream,
     refuse_cuda_malloc,
     refuse_synchronous,
@@ -194,6 +195,7 @@ class MemoryPointer:
     def _run(self, task: Callable[[], Any], stream: Stream | None, others: Sequence[Allocation] = ()) -> None:
         stream = stream or get_current_stream()
         stream.flush()
+        count_operation()
         if stream.capture is not None:
             stream.capture.add(task, [self.mem, *others])
         else:
@@ -229,6 +231,7 @@ class MemoryPointer:
         self._check(size)
         refuse_to_device("MemoryPointer.copy_from_host", stream)
         stream = stream or get_current_stream()
+        count_operation()
         stream.push(lambda: ctypes.memmove(self.ptr, _address(mem), size))
 
     def copy_from_host(self, mem: Any, size: int) -> None:
@@ -242,6 +245,7 @@ class MemoryPointer:
         self._check(size)
         refuse_to_host("MemoryPointer.copy_to_host", stream)
         stream = stream or get_current_stream()
+        count_operation()
         stream.push(lambda: ctypes.memmove(_address(mem), self.ptr, size))
 
     def copy_to_host(self, mem: Any, size: int) -> None:

@@ -327,6 +327,19 @@ class Stream:
 
 Stream.null = Stream(null=True)
 _stack = [Stream.null]
+_operations = [0]
+
+
+def count_operation() -> None:
+    """Count something that is done on the device. For the modules of this package."""
+    _operations[0] += 1
+
+
+def operations() -> int:
+    """How many operations have been done on the device so far: launches, products, copies, fills, functions of CuPy's."""
+    return _operations[0]
+
+
 _synchronisation_allowed = [True]
 
 

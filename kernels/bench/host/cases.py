@@ -1,0 +1,64 @@
+"""What is timed: calls of single operations, as a user writes them, and training steps of the targets' networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bench.library import Library
+from bench.targets.models import MODELS
+from bench.targets.training import training_step
+
+
+def operations(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Operations by name. Their sizes do not matter, except where they choose a kernel."""
+    lib, functional = library.lib, library.F
+
+    def ones(*shape: int) -> Any:
+        return lib.ones(*shape, device=library.device)
+
+    x, y = ones(8), ones(8)
+    yield "relu", lambda: functional.relu(x)
+    yield "relu, out of a view", lambda: functional.relu(x[1:])
+    yield "x + y", lambda: x + y
+    yield "x * 2.0", lambda: x * 2.0
+    yield "x.add_(y)", lambda: x.add_(y)
+    rows, weight, bias, targets = ones(64, 256), ones(256, 256), ones(256), lib.zeros(64, dtype=lib.int64, device=library.device)
+    yield "x + y, broadcast", lambda: rows + bias
+    yield "x @ y", lambda: rows @ weight
+    yield "linear with bias", lambda: functional.linear(rows, weight, bias)
+    yield "layer norm", lambda: functional.layer_norm(rows, (256,), bias, bias)
+    yield "softmax", lambda: functional.softmax(rows, -1)
+    yield "gelu", lambda: functional.gelu(rows)
+    yield "dropout", lambda: functional.dropout(rows, 0.5)
+    yield "cross entropy", lambda: functional.cross_entropy(rows, targets)
+    yield "embedding", lambda: functional.embedding(targets, weight)
+    yield "sum", lambda: rows.sum()
+    yield "mean of a dimension", lambda: rows.mean(0)
+    yield "var of a dimension", lambda: rows.var(0)
+    images, kernel, channels = ones(4, 16, 8, 8), ones(16, 16, 3, 3), ones(16)
+    yield "conv2d", lambda: functional.conv2d(images, kernel, None, 1, 1)
+    yield "batch norm", lambda: functional.batch_norm(images, channels, channels, channels, channels, True)
+    yield "max_pool2d", lambda: functional.max_pool2d(images, 2)
+    query = ones(2, 4, 16, 32)
+    yield "attention, causal", lambda: functional.scaled_dot_product_attention(query, query, query, is_causal=True)
+    yield "reshape", lambda: rows.reshape(128, 128)
+    yield "x[1:]", lambda: rows[1:]
+    yield "x.T", lambda: rows.T
+    leaf = ones(8).requires_grad_()
+    yield "x * y, recorded", lambda: leaf * y
+
+    def chain() -> None:
+        leaf.grad = None
+        z = leaf
+        for _ in range(10):
+            z = z * y + y
+        z.sum().backward()
+
+    yield "20 operations and their gradients", chain
+
+
+def steps(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Training steps by the name of the network."""
+    for name, model in MODELS.items():
+        yield name, training_step(library, model)

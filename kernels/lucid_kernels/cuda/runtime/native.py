@@ -1,0 +1,215 @@
+"""`run`: the calls of a plan in one call of Python's, at the addresses of the driver and of cuBLAS.
+
+Its machine code is made by llvmlite, which Numba brings: no compiler is needed, and no `ctypes` call, which takes longer than
+the launch itself. The arguments lie on the stack of the thread, and the interpreter's lock is free during the calls, as it is
+in CuPy's: a launch may wait for a full queue, in which a host function may wait for the lock.
+"""
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+
+MOST_POINTERS = 48  # of a plan
+MOST_PARAMETERS = 96  # of a kernel
+_WORDS = 32  # of a step: its kind, the address that it calls, and the arguments
+_FASTCALL = 0x80  # METH_FASTCALL
+
+#: The arguments of a launch and of a product, by kind: a pointer, an int, a long, the pointer with that number among those of the
+#: call (*), the stream, the parameters of the kernel.
+LAUNCH = ("cuLaunchKernel", "p iiiiii i s P p")
+PRODUCT = ("cublasGemmStridedBatchedEx", "p ii iii p *iil *iil p *iil iii")
+MATRICES = (7, 11, 16)  # the places of the pointers among a product's arguments
+
+
+def _call(name: str, kinds: str) -> str:
+    """The block `name` of the loop: load the arguments of a step and call its function."""
+    lines, arguments = [f"{name}:"], []
+    for number, kind in enumerate(kinds.replace(" ", "")):
+        value = f"%{name}{number}"
+        if kind in "sP":
+            arguments.append({"s": "ptr %stream", "P": "ptr %parameters"}[kind])
+            continue
+        lines.append(f"{value}at = getelementptr i64, ptr %step, i64 {number + 2}")
+        loaded = {"p": "ptr", "i": "i32", "l": "i64", "*": "i64"}[kind]
+        lines.append(f"{value} = load {loaded}, ptr {value}at")
+        if kind == "*":
+            lines += [f"{value}slot = getelementptr i64, ptr %pointers, i64 {value}", f"{value}p = load ptr, ptr {value}slot"]
+        arguments.append(f"ptr {value}p" if kind == "*" else f"{loaded} {value}")
+    lines += [f"%{name}status = call i32 %function({', '.join(arguments)})", "br label %called"]
+    return "\n".join(lines)
+
+
+# A parameter in the table of a launch is the number of a pointer of this call, or the address of a constant.
+_IR = f"""
+declare i64 @PyLong_AsLongLong(ptr)
+declare ptr @PyLong_FromLong(i64)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+
+define ptr @run(ptr %self, ptr %args, i64 %count) {{
+entry:
+  %pointers = alloca i64, i64 {MOST_POINTERS}
+  %parameters = alloca ptr, i64 {MOST_PARAMETERS}
+  %plan_object = load ptr, ptr %args
+  %plan_address = call i64 @PyLong_AsLongLong(ptr %plan_object)
+  %plan = inttoptr i64 %plan_address to ptr
+  %stream_at = getelementptr ptr, ptr %args, i64 1
+  %stream_object = load ptr, ptr %stream_at
+  %stream_address = call i64 @PyLong_AsLongLong(ptr %stream_object)
+  %stream = inttoptr i64 %stream_address to ptr
+  %steps = load i64, ptr %plan
+  %first = getelementptr i64, ptr %plan, i64 1
+  br label %read
+read:
+  %i = phi i64 [2, %entry], [%i_next, %read_one]
+  %reading = icmp slt i64 %i, %count
+  br i1 %reading, label %read_one, label %start
+read_one:
+  %object_at = getelementptr ptr, ptr %args, i64 %i
+  %object = load ptr, ptr %object_at
+  %address = call i64 @PyLong_AsLongLong(ptr %object)
+  %number = sub i64 %i, 2
+  %slot = getelementptr i64, ptr %pointers, i64 %number
+  store i64 %address, ptr %slot
+  %i_next = add i64 %i, 1
+  br label %read
+start:
+  %thread = call ptr @PyEval_SaveThread()
+  br label %next
+next:
+  %n = phi i64 [0, %start], [%n_next, %called]
+  %step = phi ptr [%first, %start], [%step_next, %called]
+  %more = icmp slt i64 %n, %steps
+  br i1 %more, label %one, label %done
+one:
+  %kind = load i64, ptr %step
+  %function_at = getelementptr i64, ptr %step, i64 1
+  %function = load ptr, ptr %function_at
+  %is_product = icmp eq i64 %kind, 1
+  br i1 %is_product, label %product, label %fill
+fill:
+  %size_at = getelementptr i64, ptr %step, i64 {_WORDS - 2}
+  %size = load i64, ptr %size_at
+  %table_at = getelementptr i64, ptr %step, i64 {_WORDS - 1}
+  %table = load ptr, ptr %table_at
+  br label %parameter
+parameter:
+  %k = phi i64 [0, %fill], [%k_next, %parameter_one]
+  %filling = icmp slt i64 %k, %size
+  br i1 %filling, label %parameter_one, label %launch
+parameter_one:
+  %entry_at = getelementptr i64, ptr %table, i64 %k
+  %value = load i64, ptr %entry_at
+  %moves = icmp ult i64 %value, {MOST_POINTERS}
+  %constant = inttoptr i64 %value to ptr
+  %place = select i1 %moves, i64 %value, i64 0
+  %moving = getelementptr i64, ptr %pointers, i64 %place
+  %parameter_address = select i1 %moves, ptr %moving, ptr %constant
+  %parameter_at = getelementptr ptr, ptr %parameters, i64 %k
+  store ptr %parameter_address, ptr %parameter_at
+  %k_next = add i64 %k, 1
+  br label %parameter
+{_call("launch", LAUNCH[1])}
+{_call("product", PRODUCT[1])}
+called:
+  %status = phi i32 [%launchstatus, %launch], [%productstatus, %product]
+  %n_next = add i64 %n, 1
+  %step_next = getelementptr i64, ptr %step, i64 {_WORDS}
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %done, label %next
+done:
+  %result = phi i32 [0, %next], [%status, %called]
+  call void @PyEval_RestoreThread(ptr %thread)
+  %status_wide = zext i32 %result to i64
+  %where = shl i64 %n, 32
+  %error = or i64 %where, %status_wide
+  %success = icmp eq i32 %result, 0
+  %code = select i1 %success, i64 0, i64 %error
+  %python = call ptr @PyLong_FromLong(i64 %code)
+  ret ptr %python
+}}
+"""
+
+
+class _Definition(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("method", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+@functools.cache
+def runner() -> Callable[..., int]:
+    """`run(plan, stream, *pointers)`: the calls of the plan at an address. 0, or a failed call's number << 32 | its status."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for name in ("PyLong_AsLongLong", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread"):
+        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=2)
+    module = llvm.parse_assembly(_IR)
+    module.verify()
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    definition = _Definition(b"run", engine.get_function_address("run"), _FASTCALL, b"run(plan, stream, *pointers)")
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    function = new(ctypes.byref(definition), None, None)
+    _alive.append((engine, definition))  # what the function points to
+    run: Callable[..., int] = function
+    return run
+
+
+_alive: list[Any] = []
+
+
+class Program:
+    """The steps of a plan in memory, as `run` reads them: `address` is where they lie."""
+
+    def __init__(self) -> None:
+        self._steps: list[list[int]] = []
+        self._tables: list[Any] = []
+        self._alive: list[Any] = []
+        self.names: list[str] = []
+        self.address = 0
+
+    def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
+               parameters: Sequence[int | bytes]) -> None:
+        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer or a constant's bytes."""
+        table = (ctypes.c_int64 * max(1, len(parameters)))()
+        for place, parameter in enumerate(parameters):
+            if isinstance(parameter, bytes):
+                constant = ctypes.create_string_buffer(parameter, len(parameter) + 16)
+                self._alive.append(constant)
+                table[place] = ctypes.addressof(constant)
+            else:
+                table[place] = parameter
+        self._tables.append(table)
+        self._alive.append(kernel)
+        self._add(kernel.name, [0, address, kernel.kernel.ptr, *_three(grid), *_three(block), shared],
+                  [len(parameters), ctypes.addressof(table)])
+
+    def move(self, old: int, new: int) -> None:
+        """Let the parameters that are pointer `old` be pointer `new`."""
+        for table in self._tables:
+            for place, parameter in enumerate(table):
+                if parameter == old:
+                    table[place] = new
+
+    def product(self, address: int, arguments: Sequence[int]) -> None:
+        """Add a product by cuBLAS's function at `address`; the matrices are numbers of pointers."""
+        self._add(PRODUCT[0], [1, address, *arguments], [])
+
+    def _add(self, name: str, words: list[int], last: list[int]) -> None:
+        self.names.append(name)
+        self._steps.append([*words, *[0] * (_WORDS - len(words) - len(last)), *last])
+
+    def finish(self) -> None:
+        """Lay the steps out."""
+        words = [len(self._steps), *(word for step in self._steps for word in step)]
+        self._memory = (ctypes.c_int64 * len(words))(*words)
+        self.address = ctypes.addressof(self._memory)
+
+
+def _three(sizes: Sequence[int]) -> tuple[int, ...]:
+    return (*map(int, sizes), 1, 1)[:3]

@@ -1,0 +1,295 @@
+"""Plans: an operation that was called before is repeated without its launcher, which takes most of a small one's time.
+
+The first call of an operation with arrays of these shapes and dtypes, these attributes, on this stream is recorded
+(`recording`): which kernels it launches, with which grid and constants, and where the addresses of its arguments, results and
+temporary arrays stand among the parameters. Later calls put the addresses of their arrays there (`native`); results come from
+rings (`recycling`).
+
+What a plan may depend on is its key: the shape, the dtype and the alignment of each array, which arrays are the same, which are
+None, all attributes, whether there is `out`, whether convolutions are TF32, the stream and the device. Everything else is
+called as it was: arrays that are not C-contiguous or have no elements, attributes of other types than `_PLAIN`, a stream that
+is being captured, an allocator that somebody has set, and calls whose launchers do what was not recorded.
+
+LUCID_GPU_PLANS=0 turns plans off.
+"""
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from lucid_kernels import tf32
+from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
+
+ENABLED = os.environ.get("LUCID_GPU_PLANS", "1") != "0"
+MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ would have a plan for each call
+
+Kernel = Callable[..., Any]
+_ndarray = cupy.ndarray
+_PLAIN = frozenset((int, bool, float, str, tuple, type(None)))
+_stream = cupy.cuda.get_current_stream
+_device = cupy.cuda.runtime.getDevice
+_several = cupy.cuda.runtime.getDeviceCount() > 1
+_allocator = cupy.cuda.get_allocator
+_caches: list[dict[Any, Any]] = []
+
+
+class Plan:
+    """What repeats a call: its program, rings for its new arrays, and what it returns."""
+
+    __slots__ = ("address", "allocator", "flagged", "many", "program", "results", "ring", "rings")
+
+    def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
+                 flagged: bool) -> None:
+        self.program = program
+        self.address = program.address
+        self.rings = rings
+        #: Of each result whether it is new, and its number among the new arrays or the arguments; None is None.
+        self.results = results
+        self.many = many
+        self.flagged = flagged
+        #: That of the result, where there is one new array and nothing else.
+        self.ring = rings[0] if results == [(True, 0)] and len(rings) == 1 and not flagged and not many else None
+        self.allocator = _allocator()
+
+
+def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
+    """`kernel`, an entry of a table of operations, by plans where they are right.
+
+    `recordable` is what is recorded, if not `kernel` itself: it computes the same of floating arrays of one dtype.
+    """
+    if not ENABLED:
+        return kernel
+    plans: dict[Any, Any] = {}
+    _caches.append(plans)
+    run = native.runner()
+
+    @functools.wraps(kernel)
+    def call(*arrays: Any, **attributes: Any) -> Any:
+        # One or two arrays that make another one, on the default stream: as `general`, in a third of the time.
+        if not attributes and not _several and not recording.recorders:
+            if len(arrays) == 1:
+                x = arrays[0]
+                if x.__class__ is _ndarray and x._c_contiguous:
+                    p = x.data.ptr
+                    plan = plans.get((0, x.shape, x.dtype.char))
+                    if plan and plan.ring is not None and not p & 15 and plan.allocator is _allocator() and not _stream().ptr:
+                        result, address = plan.ring.take()
+                        status = run(plan.address, 0, p, address)
+                        if status:
+                            driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, address))
+                        return result
+            elif len(arrays) == 2:
+                x, y = arrays
+                if x.__class__ is _ndarray is y.__class__ and x._c_contiguous and y._c_contiguous:
+                    p, q = x.data.ptr, y.data.ptr
+                    plan = plans.get((0, x.shape, x.dtype.char, y.shape, y.dtype.char))
+                    if plan and plan.ring is not None and p != q and not (p | q) & 15 and plan.allocator is _allocator() and (
+                            not _stream().ptr):
+                        result, address = plan.ring.take()
+                        status = run(plan.address, 0, p, q, address)
+                        if status:
+                            driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, q, address))
+                        return result
+        return general(arrays, attributes)
+
+    def general(arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        if recording.recorders:  # what is repeated inside of a call that is recorded would not be seen
+            return kernel(*arrays, **attributes)
+        stream = _stream()
+        key: list[Any] = [stream.ptr]
+        given: list[Any] = []
+        pointers: list[int] = []
+        misaligned = 0
+        for array in arrays:
+            if array.__class__ is _ndarray:
+                if not array._c_contiguous:
+                    return kernel(*arrays, **attributes)
+                pointer = array.data.ptr
+                key += array.shape, array.dtype.char
+                misaligned |= pointer
+                pointers.append(pointer)
+                given.append(array)
+            elif array is None:
+                key.append(None)
+            else:
+                return kernel(*arrays, **attributes)
+        if attributes:
+            for name, value in attributes.items():
+                kind = value.__class__
+                if name == "out":
+                    if value is None:
+                        continue
+                    key.append("out")
+                    for array in value if kind is tuple else (value,):
+                        if array is None:
+                            key.append(None)
+                            continue
+                        if array.__class__ is not _ndarray or not array._c_contiguous:
+                            return kernel(*arrays, **attributes)
+                        key += array.shape, array.dtype.char
+                        pointer = array.data.ptr
+                        misaligned |= pointer
+                        pointers.append(pointer)
+                        given.append(array)
+                elif kind not in _PLAIN:
+                    return kernel(*arrays, **attributes)
+                else:
+                    # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
+                    key += name, str(value) if kind is float and not value else value
+            key.append(tf32.convolutions)
+        if misaligned & 15:
+            key += "aligned", tuple([pointer & 15 for pointer in pointers])
+        if len(pointers) > 1 and len({*pointers}) < len(pointers):
+            key += "same", tuple(map(pointers.index, pointers))
+        if _several:
+            key.append(_device())
+        found = tuple(key)
+        plan = plans.get(found)
+        if plan is None:
+            return _first(plans, found, recordable or kernel, kernel, arrays, attributes, given, pointers, stream)
+        if plan is False or (key[0] and stream.is_capturing()):
+            return kernel(*arrays, **attributes)
+        if plan.allocator is not _allocator():
+            plans.clear()
+            return kernel(*arrays, **attributes)
+        new = []
+        for ring in plan.rings:
+            array, pointer = ring.take()
+            new.append(array)
+            pointers.append(pointer)
+        if plan.flagged:
+            pointers.append(launch.error_flag().data.ptr)
+        status = run(plan.address, key[0], *pointers)
+        if status:
+            driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
+        if plan.many:
+            return tuple([None if place is None else (new if place[0] else given)[place[1]] for place in plan.results])
+        place = plan.results[0]
+        return None if place is None else (new if place[0] else given)[place[1]]
+
+    return call
+
+
+def _first(plans: dict[Any, Any], key: Any, recordable: Kernel, kernel: Kernel, arrays: Any, attributes: dict[str, Any],
+           given: list[Any], pointers: list[int], stream: Any) -> Any:
+    """The result of a call that has no plan yet, which it gets."""
+    if not given or any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
+        return kernel(*arrays, **attributes)
+    if recordable is not kernel and not _alike(given, arrays):
+        plans[key] = False
+        return kernel(*arrays, **attributes)
+    launch.make_flag()  # not while operations are counted
+    before = driver.operations()
+    with recording.Recorder() as record:
+        result = recordable(*arrays, **attributes)
+    if len(plans) >= MOST_PLANS:
+        plans.clear()
+    plan = _plan(record, result, given, pointers, key[0])
+    if plan and before is not None and driver.operations() != before + len(record.steps):
+        raise AssertionError(f"{kernel.__name__}: CuPy has done what a plan does not repeat; launchers say so by `unrepeatable`")
+    plans[key] = plan
+    return result
+
+
+def _alike(given: list[Any], arrays: Any) -> bool:
+    """Whether all arguments are arrays of one floating dtype that our kernels have."""
+    chars = {array.dtype.char for array in given}
+    return len(chars) == 1 and chars <= {"f", "d"} and all(array is not None for array in arrays)
+
+
+def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], stream: int) -> Plan | bool:
+    """The plan that repeats a recorded call; False where there is none."""
+    if not record.repeatable or not record.steps:
+        return False
+    fresh = {array.data.ptr: array for array in record.arrays if array.size}
+    made: list[Any] = []  # new arrays in the order of their pointers
+    numbers = {pointer: number for number, pointer in reversed([*enumerate(pointers)])}
+
+    def number_of(pointer: int) -> int | None:
+        if pointer not in numbers:
+            if pointer in fresh:
+                numbers[pointer] = len(pointers) + len(made)
+                made.append(fresh[pointer])
+            elif record.flag is not None and pointer == record.flag.data.ptr:
+                return native.MOST_POINTERS - 1
+            else:
+                return None
+        return numbers[pointer]
+
+    many = result.__class__ is tuple
+    results: list[tuple[bool, int] | None] = []
+    for value in result if many else (result,):
+        if value is None:
+            results.append(None)
+            continue
+        same = next((number for number, array in enumerate(given) if array is value), None)
+        if same is not None:
+            results.append((False, same))
+            continue
+        if value.__class__ is not _ndarray or not value._c_contiguous or not value.size:
+            return False
+        pointer = value.data.ptr
+        source = fresh.get(pointer)
+        if pointer in numbers or source is None or source.nbytes != value.nbytes or source.dtype != value.dtype:
+            return False
+        fresh[pointer] = value  # which may have another shape
+        number = number_of(pointer)
+        assert number is not None
+        results.append((True, number - len(pointers)))
+    program = _program(record, number_of)
+    if program is None:
+        return False
+    count = len(pointers) + len(made)
+    if count + (record.flag is not None) > native.MOST_POINTERS:
+        return False
+    program.move(native.MOST_POINTERS - 1, count)  # the flag comes last
+    program.finish()
+    device = _device()
+    rings = [recycling.ring(array.shape, array.dtype, stream, device) for array in made]
+    return Plan(program, rings, results, many, record.flag is not None)
+
+
+def _program(record: recording.Recorder, number_of: Callable[[int], int | None]) -> native.Program | None:
+    """The steps of a record; None if a kernel reads or writes an array that is not known."""
+    program = native.Program()
+    for step in record.steps:
+        if step[0] is None:
+            matrices = [number_of(step[1][place]) for place in native.MATRICES]
+            if None in matrices:
+                return None
+            arguments = list(step[1])
+            for place, number in zip(native.MATRICES, matrices, strict=True):
+                arguments[place] = number
+            program.product(driver.address("cublasGemmStridedBatchedEx"), arguments)
+            continue
+        kernel, grid, block, arguments, shared = step
+        parameters: list[int | bytes] = []
+        for argument in arguments:
+            if argument.__class__ is _ndarray:
+                number = number_of(argument.data.ptr)
+                if number is None:
+                    return None
+                parameters.append(number)
+            elif isinstance(argument, (np.generic, np.ndarray)):
+                parameters.append(argument.tobytes())
+            else:
+                return None
+        if len(parameters) > native.MOST_PARAMETERS:
+            return None
+        program.launch(driver.address("cuLaunchKernel"), kernel, grid, block, shared, parameters)
+    return program
+
+
+def forget() -> None:
+    """Forget all plans, and let go of the arrays in rings."""
+    for plans in _caches:
+        plans.clear()
+    recycling.forget()
+
+
+recording.forgetting.append(forget)

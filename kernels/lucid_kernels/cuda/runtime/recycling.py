@@ -1,0 +1,106 @@
+"""Arrays that are used again: a new one takes CuPy as long as five launches by a plan.
+
+A ring holds the arrays of one shape and dtype that were made for one stream of one device. An array is free when nobody else
+holds it, its memory pointer or its memory: a view with strides of its own has no `.base`, but it holds the memory. It goes to
+the stream for which it was made, after what that stream still does with it, as memory of CuPy's pools does.
+"""
+from __future__ import annotations
+
+import os
+from sys import getrefcount
+from typing import Any
+
+import cupy
+
+#: The most bytes of arrays that rings hold; LUCID_GPU_RING_BYTES says another number, and 0 turns them off.
+LIMIT = int(os.environ.get("LUCID_GPU_RING_BYTES", str(64 << 20)))
+_SHARE = 64  # an array is at most this part of the limit: with larger ones, a kernel takes longer than the host saves
+_MOST = 32  # arrays of a ring
+_UNIT = 512  # CuPy's pools give multiples of it
+
+Key = tuple[Any, ...]
+_rings: dict[Key, Ring] = {}
+_held = 0  # bytes of all arrays in rings
+#: On the simulator: lets the elements of an array count as never written.
+_poison = getattr(getattr(cupy.cuda, "simulated_driver", None), "forget_elements", None)
+
+
+class Ring:
+    """The arrays of one shape, dtype, stream and device."""
+
+    __slots__ = ("_at", "_counts", "_dtype", "_entries", "_nbytes", "_shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, nbytes: int) -> None:
+        self._shape, self._dtype, self._nbytes = shape, dtype, nbytes
+        self._entries: list[tuple[Any, int]] = []
+        self._at = 0
+        self._counts = (0, 0)
+
+    def take(self) -> tuple[Any, int]:
+        """An array that nobody uses, and its address. Its elements are anything. For the current stream, the ring's."""
+        at = self._at - 1  # most often the one behind the last is free again
+        if at >= 0:
+            array, address = self._entries[at]
+            # Held by its entry, here and as an argument: whoever takes it at the same time sees one more.
+            if getrefcount(array) == 3 and (getrefcount(array.data), getrefcount(array.data.mem)) == self._counts:
+                self._at = at
+                if _poison is not None:
+                    _poison(array)
+                return array, address
+        return self._search()
+
+    def _search(self) -> tuple[Any, int]:
+        for at in range(len(self._entries) - 1, -1, -1):
+            array, address = self._entries[at]
+            if getrefcount(array) == 3 and (getrefcount(array.data), getrefcount(array.data.mem)) == self._counts:
+                self._at = at
+                if _poison is not None:
+                    _poison(array)
+                return array, address
+        return self._more()
+
+    def _more(self) -> tuple[Any, int]:
+        global _held
+        array = cupy.empty(self._shape, self._dtype)
+        if self._nbytes * _SHARE <= LIMIT and len(self._entries) < _MOST:
+            if _held + self._nbytes > LIMIT:
+                forget()
+            self._counts = getrefcount(array.data), getrefcount(array.data.mem)
+            self._entries.append((array, array.data.ptr))
+            self._at = len(self._entries) - 1
+            _held += self._nbytes
+        return array, array.data.ptr
+
+    def idle(self) -> int:
+        """The bytes of the arrays that nobody uses."""
+        return sum(self._nbytes for array, _ in self._entries if getrefcount(array) == 3)
+
+    def clear(self) -> None:
+        """Let go of all arrays."""
+        self._entries = []
+        self._at = 0
+
+
+def ring(shape: tuple[int, ...], dtype: Any, stream: int, device: int) -> Ring:
+    """The ring of such arrays."""
+    key = shape, dtype.char, stream, device
+    found = _rings.get(key)
+    if found is None:
+        nbytes = dtype.itemsize
+        for size in shape:
+            nbytes *= size
+        found = _rings[key] = Ring(shape, dtype, -(-nbytes // _UNIT) * _UNIT)
+    return found
+
+
+def idle(device: int) -> int:
+    """The bytes of `device` that free arrays in rings hold."""
+    return sum(ring.idle() for key, ring in list(_rings.items()) if key[3] == device)
+
+
+def forget() -> None:
+    """Let go of all arrays; those that are in use live on."""
+    global _held
+    for ring in list(_rings.values()):
+        ring.clear()
+    _held = 0

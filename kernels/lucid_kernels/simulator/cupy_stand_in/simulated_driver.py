@@ -1,0 +1,104 @@
+"""The driver's and cuBLAS's functions by address, for code that calls them past CuPy. The real CuPy has no such module.
+
+A launch finds its arrays by their addresses, so that the simulator's checks are those of `RawKernel`; an argument whose address
+lies in no block is an error. cuBLAS by address may be captured, as on a GPU, where it is CuPy alone that refuses it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from .. import guard
+from . import cublas, memory, streams
+from .array import ndarray
+from .kernels import functions, launches
+
+_FAILED = 999
+_errors: list[BaseException] = []
+
+
+def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int | None,
+            parameters: Any, extra: Any) -> int:
+    kernel = functions[function]
+    grid, block = (gx, gy, gz), (bx, by, bz)
+    arrays, allocations, values = [], [], []
+    for place, (code, name) in enumerate(zip(kernel.signature, kernel.parameters, strict=True)):
+        size = 8 if code[0] == "*" else int("".join(filter(str.isdigit, code)) or 2)
+        value = ctypes.create_string_buffer(ctypes.string_at(parameters[place], size), max(size, 8))
+        values.append(value)
+        if code[0] == "*":
+            address = int.from_bytes(value.raw[:8], "little")
+            allocation = memory.allocation_of(address, 1)
+            arrays.append((address, allocation.ptr + allocation.size - address, code[1] == "m", name))
+            allocations.append(allocation)
+    # What is captured has its own copy of the arguments, as in a CUDA graph.
+    pointers = (ctypes.c_void_p * max(1, len(values)))(*map(ctypes.addressof, values))
+
+    def launch(keep_alive: Any = values) -> None:
+        kernel.launch(grid, block, pointers, shared, arrays)
+        guard.check_all()
+
+    launches.append((kernel.name, grid, block))
+    _run(launch, allocations)
+    return 0
+
+
+def _product(handle: int | None, *arguments: Any) -> int:
+    *most, _ = arguments
+    allocations = [memory.allocation_of(most[place], 1) for place in (6, 10, 15)]
+    _run(lambda: cublas.gemm(*most), allocations)
+    return 0
+
+
+def _run(task: Callable[[], None], allocations: list[Any]) -> None:
+    stream = streams.get_current_stream()
+    stream.flush()
+    streams.count_operation()
+    if stream.capture is None:
+        task()
+    else:
+        stream.capture.add(task, allocations)
+
+
+def _guarded(function: Callable[..., int]) -> Callable[..., int]:
+    """`function`, whose error is kept for `raise_error`: none can pass through C."""
+    def call(*arguments: Any) -> int:
+        try:
+            return function(*arguments)
+        except BaseException as error:
+            _errors.append(error)
+            return _FAILED
+
+    return call
+
+
+_u, _i, _l, _p = ctypes.c_uint, ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
+_FUNCTIONS = {
+    "cuLaunchKernel": ctypes.CFUNCTYPE(_i, _p, *[_u] * 7, _p, ctypes.POINTER(_p), _p)(_guarded(_launch)),
+    "cublasGemmStridedBatchedEx": ctypes.CFUNCTYPE(
+        _i, _p, _i, _i, _i, _i, _i, _p, _p, _i, _i, _l, _p, _i, _i, _l, _p, _p, _i, _i, _l, _i, _i, _i)(_guarded(_product)),
+}
+
+
+def address(name: str) -> int:
+    """Where the function `name` lies."""
+    found = ctypes.cast(_FUNCTIONS[name], ctypes.c_void_p).value
+    assert found is not None
+    return found
+
+
+def operations() -> int:
+    """How many operations have been done on the device so far."""
+    return streams.operations()
+
+
+def forget_elements(array: ndarray) -> None:
+    """Let the elements of an array that is used again count as never written."""
+    array._allocation.poison()
+
+
+def raise_error() -> None:
+    """Raise the error of the last call that has failed."""
+    raise _errors.pop()
