@@ -129,7 +129,7 @@ def _passed(*arrays: Any) -> tuple[Any, ...]:
 
 
 def _result(out: Any, shape: tuple[int, ...], x: Any) -> Any:
-    """The array that a kernel writes: `out` where it can, else a new one with its dimensions in memory in the order of those of x.
+    """The array that a kernel writes: `out` where it can, else a new one whose dimensions lie in the order of those of x.
 
     So heads that come from a projection lie as the next one reads them.
     """
