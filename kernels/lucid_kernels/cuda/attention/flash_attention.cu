@@ -13,7 +13,7 @@
 // instantiate: flash_attention_dots<__half>
 // instantiate: flash_attention<__half, 32, 1, 4, 64, 32>, flash_attention<__half, 32, 2, 4, 64, 32>
 // instantiate: flash_attention<__half, 64, 1, 4, 64, 64>, flash_attention<__half, 64, 2, 4, 32, 64>
-// instantiate: flash_attention<__half, 128, 1, 4, 64, 128>, flash_attention<__half, 128, 2, 4, 32, 128>
+// instantiate: flash_attention<__half, 128, 1, 4, 64, 128>, flash_attention<__half, 128, 2, 4, 16, 128>
 // instantiate: flash_attention<__half, 256, 1, 4, 16, 256>
 // instantiate: flash_attention_grad_query<__half, 32, 1, 4, 64, 32>, flash_attention_grad_query<__half, 64, 1, 4, 64, 64>
 // instantiate: flash_attention_grad_query<__half, 64, 2, 4, 32, 64>, flash_attention_grad_query<__half, 128, 1, 4, 32, 128>
@@ -25,7 +25,7 @@
 // instantiate: flash_attention_dots<__nv_bfloat16>
 // instantiate: flash_attention<__nv_bfloat16, 32, 1, 4, 64, 32>, flash_attention<__nv_bfloat16, 32, 2, 4, 64, 32>
 // instantiate: flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64>, flash_attention<__nv_bfloat16, 64, 2, 4, 32, 64>
-// instantiate: flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128>, flash_attention<__nv_bfloat16, 128, 2, 4, 32, 128>
+// instantiate: flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128>, flash_attention<__nv_bfloat16, 128, 2, 4, 16, 128>
 // instantiate: flash_attention<__nv_bfloat16, 256, 1, 4, 16, 256>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 32, 1, 4, 64, 32>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 64, 64>
