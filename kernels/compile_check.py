@@ -155,8 +155,12 @@ def compile_family(nvrtc: Nvrtc, family: str, architecture: str) -> dict[str, Re
     text = source.load(family)
     options = [*CUPY_OPTIONS, f"-arch={architecture}", "--ptxas-options=-v", "-lineinfo"]
     options += [f"-I{folder}" for folder in cuda_include_dirs()]
-    lowered, log = nvrtc.compile(text, f"{family}.cu", options, source.instantiations(text))
-    return {lowered.get(symbol, symbol): resources for symbol, resources in parse_log(log).items()}
+    names = source.instantiations(text)
+    kernels: dict[str, Resources] = {}
+    for together in [(name,) for name in names] if source.is_one_module_an_instance(text) else [names]:
+        lowered, log = nvrtc.compile(text, f"{family}.cu", options, together)
+        kernels |= {lowered.get(symbol, symbol): resources for symbol, resources in parse_log(log).items()}
+    return kernels
 
 
 def compare(found: dict[str, Resources], baseline: dict[str, Resources]) -> list[str]:

@@ -35,6 +35,11 @@ def check_half() -> None:
     check((1, 2, 1, 70, 75, 24, 8), (1, 1, 1, 5, 150, 17, 5), dtype=ml_dtypes.bfloat16)
 
 
+def check_both() -> None:
+    check_plain()
+    check_half()
+
+
 def check_large() -> None:
     import cupy as cp
     from lucid_kernels.cuda.attention import flash_attention
@@ -68,13 +73,6 @@ def check_special() -> None:
 
     test_flash_attention.test_numbers_that_tf32_rounds_to_infinity(flash_attention, cp)
     test_flash_attention.test_a_nan_of_low_bits(flash_attention, cp)
-
-
-def check_equal_scores() -> None:
-    import cupy as cp
-    from lucid_kernels.cuda.attention import attention
-
-    test_attention.test_equal_scores_however_large(attention, cp, False)
 
 
 def check_strides() -> None:
@@ -112,11 +110,9 @@ MUTATIONS = [
     Mutation(FLASH, "only the first columns", r"start = blockIdx\.y \* COLUMNS;", "start = 0;", check_wide),
     Mutation(FLASH, "half of a row's products", r"i \+= 32", "i += 64", check_value_width),
     Mutation(FLASH, "no low parts", r"mma_tf32\(d, a\.crossed, b\.low\);", "", check_plain, **PRODUCTS),
-    Mutation(FLASH, "scores that are not those of the forward pass", r"multiply<TRANSPOSED>", "multiply<false>", check_equal_scores,
-             **PRODUCTS),
     Mutation(FLASH, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_special, **PRODUCTS),
     Mutation(FLASH, "a NaN that becomes inf", r"\? 0x7fffffffu : word", "? word : word", check_special, **PRODUCTS),
-    Mutation(FLASH, "lines of another matrix", r"\(\(lane >> 4\) \* 8 \+ \(lane & 7\)\)", "(lane & 7)", check_half, **PRODUCTS),
+    Mutation(FLASH, "lines of another matrix", r"\(\(lane >> 4\) \* 8 \+ \(lane & 7\)\)", "(lane & 7)", check_both, **PRODUCTS),
     Mutation(FLASH, "terms of other lines", r"i % 2 \* 2 \+ i / 2", "i", check_plain, **PRODUCTS),
     Mutation(FLASH, "the first 8 lines twice", r"a\[b\]\[2 \* j \+ i / 2\]", "a[b][2 * j]", check_half, **PRODUCTS),
     Mutation(FLASH, "special numbers unseen", r"return largest >= TOO_LARGE;", "return false;", check_special, **TILES),

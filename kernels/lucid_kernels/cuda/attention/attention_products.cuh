@@ -59,11 +59,13 @@ template <int N> struct Parts {
   }
 };
 // TRANSPOSED gives, bit for bit, the transposed result of the same product with the operands exchanged.
-template <bool TRANSPOSED> __device__ __forceinline__ void multiply(float* d, const Parts<4>& a, const Parts<2>& b) {
-  if (!TRANSPOSED) mma_tf32(d, a.low, b.crossed);
-  mma_tf32(d, a.crossed, b.low);
-  if (TRANSPOSED) mma_tf32(d, a.low, b.crossed);
-  mma_tf32(d, a.high, b.high);
+// Without HIGH or LOW, some of its terms are left out.
+template <bool TRANSPOSED, bool HIGH = true, bool LOW = true>
+__device__ __forceinline__ void multiply(float* d, const Parts<4>& a, const Parts<2>& b) {
+  if (LOW && !TRANSPOSED) mma_tf32(d, a.low, b.crossed);
+  if (LOW) mma_tf32(d, a.crossed, b.low);
+  if (LOW && TRANSPOSED) mma_tf32(d, a.low, b.crossed);
+  if (HIGH) mma_tf32(d, a.high, b.high);
 }
 
 // ---- products of 16-bit elements
@@ -131,7 +133,7 @@ template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
     const int lane = threadIdx.x & 31;
     const Shared a_at = left + ((lane & 15) * PITCH + (lane >> 4) * CHUNK) * SIZE;
     const Shared b_at = right + (((lane >> 4) * 8 + (lane & 7)) * PITCH + (lane >> 3 & 1) * CHUNK) * SIZE;
-#pragma unroll 4
+#pragma unroll(CAREFUL ? 1 : 4)
     for (int k = 0; k < WIDTH; k += DEPTH) {
       Parts<4> a[BLOCKS];
 #pragma unroll
@@ -159,13 +161,25 @@ template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
 
   // The terms of an mma may have any order: terms k and k + 4 are lines 2k and 2k + 1, of which a lane has the elements of `a`.
   // 16 lines are summed apart: tensor cores round sums towards zero, which would add up over many keys.
+  // The careful products go in two rounds, where ptxas would spill registers in one.
   template <bool CAREFUL, int LINES, int COLUMNS>
   static __device__ __forceinline__ void registers_by_rows(float (&d)[BLOCKS][COLUMNS / 8][4],
                                                            const float (&a)[BLOCKS][LINES / 8][4], Shared right) {
+    if constexpr (CAREFUL) {
+      add_parts<true, false, true>(d, a, right);
+      __syncwarp();  // so that the rounds are not mixed
+      add_parts<true, true, false>(d, a, right);
+    } else {
+      add_parts<false, true, true>(d, a, right);
+    }
+  }
+  template <bool CAREFUL, bool HIGH, bool LOW, int COUNT, int LINE_COUNT>
+  static __device__ __forceinline__ void add_parts(float (&d)[BLOCKS][COUNT][4], const float (&a)[BLOCKS][LINE_COUNT][4],
+                                                   Shared right) {
     const int lane = threadIdx.x & 31;
     const Shared at = right + (2 * (lane & 3) * PITCH + (lane >> 2)) * SIZE;
 #pragma unroll
-    for (int j = 0; j < LINES / 16; ++j) {
+    for (int j = 0; j < LINE_COUNT / 2; ++j) {
       Parts<4> left[BLOCKS][2];
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b)
@@ -175,7 +189,7 @@ template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
           for (int i = 0; i < 4; ++i)
             left[b][half].template set<CAREFUL>(i, __float_as_uint(a[b][2 * j + half][i % 2 * 2 + i / 2]));
 #pragma unroll
-      for (int c = 0; c < COLUMNS / 8; ++c) {
+      for (int c = 0; c < COUNT; ++c) {
         Parts<2> right_parts[2];
 #pragma unroll
         for (int half = 0; half < 2; ++half)
@@ -185,8 +199,8 @@ template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b) {
           float sum[4] = {0.f, 0.f, 0.f, 0.f};
-          multiply<false>(sum, left[b][0], right_parts[0]);
-          multiply<false>(sum, left[b][1], right_parts[1]);
+          multiply<false, HIGH, LOW>(sum, left[b][0], right_parts[0]);
+          multiply<false, HIGH, LOW>(sum, left[b][1], right_parts[1]);
 #pragma unroll
           for (int i = 0; i < 4; ++i) d[b][c][i] += sum[i];
         }

@@ -13,7 +13,7 @@
 // instantiate: flash_attention_dots<__half>
 // instantiate: flash_attention<__half, 32, 1, 4, 64, 32>, flash_attention<__half, 32, 2, 4, 64, 32>
 // instantiate: flash_attention<__half, 64, 1, 4, 64, 64>, flash_attention<__half, 64, 2, 4, 32, 64>
-// instantiate: flash_attention<__half, 128, 1, 4, 64, 128>, flash_attention<__half, 128, 2, 4, 32, 128>
+// instantiate: flash_attention<__half, 128, 1, 4, 64, 128>, flash_attention<__half, 128, 2, 4, 16, 128>
 // instantiate: flash_attention<__half, 256, 1, 4, 16, 256>
 // instantiate: flash_attention_grad_query<__half, 32, 1, 4, 64, 32>, flash_attention_grad_query<__half, 64, 1, 4, 64, 64>
 // instantiate: flash_attention_grad_query<__half, 64, 2, 4, 32, 64>, flash_attention_grad_query<__half, 128, 1, 4, 32, 128>
@@ -25,7 +25,7 @@
 // instantiate: flash_attention_dots<__nv_bfloat16>
 // instantiate: flash_attention<__nv_bfloat16, 32, 1, 4, 64, 32>, flash_attention<__nv_bfloat16, 32, 2, 4, 64, 32>
 // instantiate: flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64>, flash_attention<__nv_bfloat16, 64, 2, 4, 32, 64>
-// instantiate: flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128>, flash_attention<__nv_bfloat16, 128, 2, 4, 32, 128>
+// instantiate: flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128>, flash_attention<__nv_bfloat16, 128, 2, 4, 16, 128>
 // instantiate: flash_attention<__nv_bfloat16, 256, 1, 4, 16, 256>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 32, 1, 4, 64, 32>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 64, 64>
@@ -86,13 +86,13 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, STRIDES(y), float* __restr
       top[b][half] = -CUDART_INF_F;
       total[b][half] = 0.f;
     }
-  bool special_rows = false;
+  copies_wait<0>();
+  const bool special_rows = Rows::is_special(rows);
   for (int step = 0; step < steps; ++step) {
     if (step + 1 < steps) copy(step + 1);
     copies_commit();
     copies_wait<1>();
     const T *const keys_tile = stream + (step & 1) * 2 * Stream::SIZE, *const values = keys_tile + Stream::SIZE;
-    if (step == 0) special_rows = Rows::is_special(rows);
     const bool special = barrier_or<T>(special_rows || Stream::is_special(keys_tile) || Stream::is_special(values));
     float s[BLOCKS][LINES / 8][4];
     rows_by_rows<false, T, WIDTH, BLOCKS, LINES>(special, s, rows + warp_row * Rows::PITCH, keys_tile);
@@ -206,13 +206,13 @@ flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRIDES(g
       factor[b][half] = inside ? factors[(i64)head * queries + row] : 0.f;
       dot[b][half] = inside ? dots[(i64)head * queries + row] : 0.f;
     }
-  bool special_rows = false;
+  copies_wait<0>();
+  const bool special_rows = Rows::is_special(q_rows) || Rows::is_special(g_rows);
   for (int step = 0; step < steps; ++step) {
     if (step + 1 < steps) copy(step + 1);
     copies_commit();
     copies_wait<1>();
     const T *const keys_tile = stream + (step & 1) * 2 * Stream::SIZE, *const values = keys_tile + Stream::SIZE;
-    if (step == 0) special_rows = Rows::is_special(q_rows) || Rows::is_special(g_rows);
     const bool special = barrier_or<T>(special_rows || Stream::is_special(keys_tile) || Stream::is_special(values));
     float s[BLOCKS][LINES / 8][4], upstream[BLOCKS][LINES / 8][4];
     rows_by_rows<false, T, WIDTH, BLOCKS, LINES>(special, s, q_rows + warp_row * Rows::PITCH, keys_tile);
@@ -282,14 +282,14 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRID
   float dk_sum[BLOCKS][COLUMNS / 8][4], dv_sum[BLOCKS][COLUMNS / 8][4];
   clear(dk_sum);
   clear(dv_sum);
-  bool special_rows = false;
+  copies_wait<0>();
+  const bool special_rows = Rows::is_special(k_rows) || Rows::is_special(v_rows);
   for (int step = 0; step < steps; ++step) {
     if (step + 1 < steps) copy(step + 1);
     copies_commit();
     copies_wait<1>();
     const T *const queries_tile = stream + (step & 1) * 2 * Stream::SIZE, *const g_tile = queries_tile + Stream::SIZE;
     const float* const statistic = statistics + (step & 1) * 3 * LINES;
-    if (step == 0) special_rows = Rows::is_special(k_rows) || Rows::is_special(v_rows);
     const bool special = barrier_or<T>(special_rows || Stream::is_special(queries_tile) || Stream::is_special(g_tile));
     const int head = group * repeats + step / steps_of_head;
     float s[BLOCKS][LINES / 8][4], upstream[BLOCKS][LINES / 8][4];

@@ -125,6 +125,15 @@ def test_float32_is_as_exact_as_without_tensor_cores(flash, cp):
     assert errors[0] < 1.5 * errors[1]
 
 
+def test_the_gradient_has_the_scores_of_the_forward_pass(flash, cp):
+    """Bit for bit: scores of 1e6 that differ in the last would make other probabilities."""
+    data = reference.data((1, 1, 1, 30, 30, 16, 16), None, np.float32)
+    g, q, k, v = (cp.asarray(a) for a in data[:4])
+    options = {"scale": 1e6, "is_causal": False, "out": (None,) * 3}
+    dv = flash.attention_grad(g, q, k, v, None, *flash.attention(q, k, v, None, **options), **options)[2]
+    close(dv, reference.gradients(*data, 1e6, False)[2], 1e-6)
+
+
 def test_numbers_that_tf32_rounds_to_infinity(flash, cp):
     _, q, k, v, _ = reference.data((1, 1, 1, 3, 5, 8, 8), None, np.float32)
     v[0, 0, 2, 1] = np.finfo(np.float32).max
