@@ -476,3 +476,12 @@ def test_a_launcher_that_hides_what_it_does_fails() -> None:
 
     with pytest.raises(AssertionError, match="unrepeatable"):
         plans.planned(kernel)(cupy.zeros((3,), np.float32))
+
+
+def test_without_plans_operations_are_called_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel(x: Any) -> Any:
+        return x
+
+    assert plans.planned(kernel) is not kernel
+    monkeypatch.setattr(plans, "ENABLED", False)
+    assert plans.planned(kernel) is kernel

@@ -1,5 +1,7 @@
 """Loading and launching.
 
 `launch`: compiles a source, launches its kernels, raises the errors that they report.
+`plans`: repeats an operation that was called before without its launcher. `recording` notes what a call launches, `native`
+makes the calls, `driver` says where their functions lie, `recycling` gives arrays that nobody uses any more.
 `source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include.
 """
