@@ -334,6 +334,22 @@ def test_memory_allocated_does_not_count_free_arrays() -> None:
     assert recycling.idle(0) == 0
 
 
+def test_free_arrays_make_room_before_memory_runs_out() -> None:
+    entry, _ = _pair("relu")
+    x = cupy.zeros((1 << 18,), np.float32)
+    kept = [entry(x) for _ in range(6)]
+    del kept
+    assert recycling.idle(0) >= 4 << 20
+    pool = gpu.memory.POOL.pool
+    pool.set_limit(size=pool.used_bytes() + (1 << 20))
+    try:
+        assert cupy.empty((1 << 20,), np.float32).size
+        with pytest.raises(MemoryError):
+            cupy.empty((1 << 22,), np.float32)
+    finally:
+        pool.set_limit(size=0)
+
+
 # ------------------------------------------------------------------------------------------- streams, threads, errors, captures
 def test_each_stream_has_its_arrays() -> None:
     entry, _ = _pair("relu")

@@ -24,7 +24,12 @@ class CountedPool:
 
     def malloc(self, size: int) -> Any:
         """Memory of the current device; an allocator as `cupy.cuda.set_allocator` takes it."""
-        pointer = self.pool.malloc(size)
+        try:
+            pointer = self.pool.malloc(size)
+        except cupy.cuda.memory.OutOfMemoryError:
+            if not recycling.forget():
+                raise
+            pointer = self.pool.malloc(size)
         self.count(pointer.device_id)
         return pointer
 
