@@ -392,21 +392,22 @@ def test_another_allocator_is_asked() -> None:
 def test_threads_get_arrays_of_their_own() -> None:
     entry, _ = _pair("relu")
     xs = [cupy.full((7,), number, np.float32) for number in range(4)]
-    wrong: list[int] = []
+    right: list[int] = []
 
     def work(number: int) -> None:
         for _ in range(30):
             y = entry(xs[number])
             z = entry(y)
-            if not (y.get() == number).all() or not (z.get() == number).all():
-                wrong.append(number)
+            assert (y.get() == number).all()
+            assert (z.get() == number).all()
+        right.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert sorted(right) == [0, 1, 2, 3]
 
 
 def test_an_index_out_of_range_is_found_by_a_plan_too() -> None:

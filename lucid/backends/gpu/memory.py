@@ -51,7 +51,8 @@ class CountedPool:
         self.pool.free_all_blocks()
 
     def reset_peaks(self, device: int) -> None:
-        """Let the peaks of `device`, which is the current one, begin at what is in use now."""
+        """Let the peaks of `device`, which is the current one, begin at what is in use now, without free arrays in rings."""
+        recycling.forget()
         self.allocated[device], self.reserved[device] = self.pool.used_bytes(), self.pool.total_bytes()
 
 

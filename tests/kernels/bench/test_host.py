@@ -143,7 +143,7 @@ for name, (arrays, attributes, out) in calls.items():
     same[name] = len(seen), seen[0] == seen[-1]
 print(json.dumps(same))
 """)
-    assert found == dict.fromkeys(found, [2, True])
+    assert found == {name: [2, True] for name in found}
 
 
 @BUILDS
