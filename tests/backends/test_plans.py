@@ -170,7 +170,10 @@ def test_the_second_call_is_a_plan(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 def _same_hosts(found: list[Any], expected: list[Any]) -> None:
     for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a.astype(np.float64), b.astype(np.float64))
 
 
 # ------------------------------------------------------------------------------------------------------------- keys
@@ -260,6 +263,27 @@ def test_other_dtypes_are_as_before(dtype: str) -> None:
         _same(entry(a, a + a), plain(a, a + a))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"check_bounds"}))
+def test_every_operation_in_other_dtypes_is_as_before(name: str, dtype: str) -> None:
+    import ml_dtypes
+
+    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    entry, plain = _pair(name)
+    case = CASES[name]()
+    arrays = [_on_gpu(array if array is None or array.dtype.kind == "i" else array.astype(kind)) for array in case.arrays]
+    try:
+        expected = _host(plain(*arrays, **case.attributes))
+    except (TypeError, ValueError, NotImplementedError) as error:  # no kernel for it
+        for _ in range(2):
+            with pytest.raises(type(error)):
+                entry(*arrays, **case.attributes)
+        return
+    for _ in range(2):
+        _same_hosts(_host(entry(*arrays, **case.attributes)), expected)
+    launch.forget_pending()
+
+
 def test_arrays_of_two_dtypes_are_promoted_as_before() -> None:
     entry, plain = _pair("add")
     a, b = cupy.asarray(normal(8)), cupy.asarray(normal(8).astype(np.float64))
@@ -334,6 +358,22 @@ def test_memory_allocated_does_not_count_free_arrays() -> None:
     assert recycling.idle(0) == 0
 
 
+def test_free_arrays_make_room_before_memory_runs_out() -> None:
+    entry, _ = _pair("relu")
+    x = cupy.zeros((1 << 18,), np.float32)
+    kept = [entry(x) for _ in range(6)]
+    del kept
+    assert recycling.idle(0) >= 4 << 20
+    pool = gpu.memory.POOL.pool
+    pool.set_limit(size=pool.used_bytes() + (1 << 20))
+    try:
+        assert cupy.empty((1 << 20,), np.float32).size
+        with pytest.raises(MemoryError):
+            cupy.empty((1 << 22,), np.float32)
+    finally:
+        pool.set_limit(size=0)
+
+
 # ------------------------------------------------------------------------------------------- streams, threads, errors, captures
 def test_each_stream_has_its_arrays() -> None:
     entry, _ = _pair("relu")
@@ -376,21 +416,22 @@ def test_another_allocator_is_asked() -> None:
 def test_threads_get_arrays_of_their_own() -> None:
     entry, _ = _pair("relu")
     xs = [cupy.full((7,), number, np.float32) for number in range(4)]
-    wrong: list[int] = []
+    right: list[int] = []
 
     def work(number: int) -> None:
         for _ in range(30):
             y = entry(xs[number])
             z = entry(y)
-            if not (y.get() == number).all() or not (z.get() == number).all():
-                wrong.append(number)
+            assert (y.get() == number).all()
+            assert (z.get() == number).all()
+        right.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert sorted(right) == [0, 1, 2, 3]
 
 
 def test_an_index_out_of_range_is_found_by_a_plan_too() -> None:
@@ -476,3 +517,12 @@ def test_a_launcher_that_hides_what_it_does_fails() -> None:
 
     with pytest.raises(AssertionError, match="unrepeatable"):
         plans.planned(kernel)(cupy.zeros((3,), np.float32))
+
+
+def test_without_plans_operations_are_called_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel(x: Any) -> Any:
+        return x
+
+    assert plans.planned(kernel) is not kernel
+    monkeypatch.setattr(plans, "ENABLED", False)
+    assert plans.planned(kernel) is kernel

@@ -104,9 +104,18 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int
   *blocks = 2;
   return 0;
 }
+// Tests look at what a launch is given.
+typedef void (*Launched)(void* function, const unsigned* sizes, void* stream, void** parameters);
+static Launched launched;
+void stub_watch(Launched callback) { launched = callback; }
+
 int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void* stream, void** parameters, void** extra) {
   stub_count(LAUNCHES);
+  if (launched) {
+    const unsigned sizes[] = {gx, gy, gz, bx, by, bz, shared};
+    launched(function, sizes, stream, parameters);
+  }
   return 0;
 }
 int cuLaunchKernelEx(void* configuration, void* function, void** parameters, void** extra) { stub_count(LAUNCHES); return 0; }

@@ -51,6 +51,7 @@ class Stub:
     """The stub in this process, with its counters."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
         self._read = library.stub_read
         self._counts = (ctypes.c_long * len(COUNTERS))()
 

@@ -10,4 +10,5 @@
 `linalg`, `fft`: linear algebra by cuSOLVER, Fourier transforms by cuFFT.
 `fractional_pooling`: pooling windows that begin anywhere.
 `poisson`: quantiles of Poisson distributions.
+`planning`: the operations that are repeated by plans.
 """

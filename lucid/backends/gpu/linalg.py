@@ -10,6 +10,7 @@ import numpy as np
 from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.reduction.channel_sums import channel_sums
+from lucid_kernels.cuda.runtime import recording
 
 from ..common import linalg, linear, matmul
 from ..merge import merge
@@ -43,4 +44,5 @@ def add_bias(result: Array, bias: Array) -> Array:
     """`result`, to whose rows `bias` has been added."""
     if result.dtype == bias.dtype and result.dtype.char in "fd":
         return elementwise.add(result, bias, out=result)
+    recording.unrepeatable()
     return linear.add_in_place(result, bias)

@@ -24,7 +24,12 @@ class CountedPool:
 
     def malloc(self, size: int) -> Any:
         """Memory of the current device; an allocator as `cupy.cuda.set_allocator` takes it."""
-        pointer = self.pool.malloc(size)
+        try:
+            pointer = self.pool.malloc(size)
+        except cupy.cuda.memory.OutOfMemoryError:
+            if not recycling.forget():
+                raise
+            pointer = self.pool.malloc(size)
         self.count(pointer.device_id)
         return pointer
 
@@ -46,7 +51,8 @@ class CountedPool:
         self.pool.free_all_blocks()
 
     def reset_peaks(self, device: int) -> None:
-        """Let the peaks of `device`, which is the current one, begin at what is in use now."""
+        """Let the peaks of `device`, which is the current one, begin at what is in use now, without free arrays in rings."""
+        recycling.forget()
         self.allocated[device], self.reserved[device] = self.pool.used_bytes(), self.pool.total_bytes()
 
 

@@ -72,30 +72,102 @@ def test_the_time_of_a_call_is_that_of_its_blocks() -> None:
     assert len(calls) > 8
 
 
+def _in_a_process(program: str) -> Any:
+    """What a program prints last, run where CuPy is the real one, on the stub."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("LUCID_GPU", "LUCID_GPU_PLANS")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
+    begin = "import ctypes, json\nfrom bench.host import stub\ninstalled = stub.install()\n"
+    done = subprocess.run([sys.executable, "-c", begin + program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @BUILDS
 @pytest.mark.skipif(not REAL, reason="needs CuPy")
 def test_cupy_and_lucid_run_on_the_stub() -> None:
-    """One launch for relu, one product and one sum for linear with bias, and no result that could be taken for one."""
-    program = """
-import json
-from bench.host import stub
-installed = stub.install()
+    found = _in_a_process("""
 from bench.host import cases
 from bench.library import Library
 found = {}
 for name, call in cases.operations(Library("lucid", "gpu")):
-    call()
+    call(), call()
     installed.counts()
     call()
     found[name] = installed.counts()
 print(json.dumps(found))
-"""
-    environment = {name: value for name, value in os.environ.items() if name != "LUCID_GPU"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+""")
     assert found["relu"] == {"launches": 1, "products": 0, "allocations": 0, "copies": 0}
     assert found["x @ y"]["products"] == 1
-    assert found["linear with bias"]["products"] == 1
+    assert found["linear with bias"] == {"launches": 1, "products": 1, "allocations": 0, "copies": 0}
     assert found["reshape"] == dict.fromkeys(stub.COUNTERS, 0)
+
+
+@BUILDS
+@pytest.mark.skipif(not REAL, reason="needs CuPy")
+def test_a_plan_gives_the_driver_what_cupy_gives_it() -> None:
+    """The same function, grid, block, shared memory, stream and arguments, into the same memory."""
+    found = _in_a_process("""
+import cupy, numpy as np
+from lucid import backends
+from lucid_kernels.cuda.runtime import recording
+table = backends.gpu_module().TABLE
+seen = []
+kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint), ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
+def launched(function, sizes, stream, parameters):
+    seen.append((function, sizes[:7], stream, [ctypes.string_at(parameters[i], 4).hex() for i in range(count)]))
+callback = kind(launched)
+x, images = cupy.ones((6, 8), np.float32), cupy.ones((2, 8, 6, 6), np.float32)
+row, weight, indices = cupy.ones(8, np.float32), cupy.ones((8, 8, 3, 3), np.float32), cupy.zeros((2, 8, 3, 3), np.int64)
+window = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+calls = {
+    "relu": ((x,), {}, x.copy()),
+    "gelu_grad": ((x, x.copy()), {"approximate": "tanh"}, x.copy()),
+    "softmax": ((x,), {"dim": 1}, x.copy()),
+    "layer_norm": ((x, row, None), {"normalized_ndim": 1, "eps": 1e-5}, (x.copy(), x[:, 0].copy(), x[:, 0].copy())),
+    "conv2d": ((images, weight, row), window, images.copy()),
+    "max_pool2d_grad": ((indices.astype(np.float32), indices), {"input_shape": images.shape, "relu": False}, images.copy()),
+}
+same = {}
+for name, (arrays, attributes, out) in calls.items():
+    for _ in range(2):
+        table[name](*arrays, **attributes, out=out)
+    plain = table[name].__wrapped__
+    with recording.Recorder() as record:
+        plain(*arrays, **attributes, out=out)
+    count = len(record.steps[0][3])
+    del seen[:]
+    installed.library.stub_watch(callback)
+    table[name](*arrays, **attributes, out=out)
+    plain(*arrays, **attributes, out=out)
+    installed.library.stub_watch(None)
+    same[name] = len(seen), seen[0] == seen[-1]
+print(json.dumps(same))
+""")
+    assert found == {name: [2, True] for name in found}
+
+
+@BUILDS
+@pytest.mark.skipif(not REAL, reason="needs CuPy")
+def test_memory_that_somebody_holds_is_not_given_out_again() -> None:
+    found = _in_a_process("""
+import cupy, numpy as np
+from lucid import backends
+relu = backends.gpu_module().TABLE["relu"]
+x = cupy.ones(8, np.float32)
+holds = {
+    "nothing": lambda y: None, "slice": lambda y: y[2:], "reshape": lambda y: y.reshape(2, 4), "pointer": lambda y: y.data,
+    "memory": lambda y: y.data.mem, "array": lambda y: cupy.ndarray((2,), np.float32, y.data),
+    "strided": lambda y: cupy.lib.stride_tricks.as_strided(y, (2,), (8,)), "dlpack": lambda y: cupy.from_dlpack(y),
+    "interface": lambda y: cupy.asarray(type("Other", (), {"__cuda_array_interface__": y.__cuda_array_interface__, "y": y})()),
+}
+relu(x)
+given = {}
+for name, hold in holds.items():
+    y = relu(x)
+    address, held = y.data.ptr, hold(y)
+    del y
+    given[name] = address in [z.data.ptr for z in [relu(x) for _ in range(32)]]
+print(json.dumps(given))
+""")
+    # Who passes an interface on has to hold the array itself, as "interface" here does.
+    assert found == dict.fromkeys(found, False) | {"nothing": True}

@@ -1,4 +1,5 @@
 """Products of matrices.
 
 `products`: cuBLAS, called directly: CuPy computes stacks of float16 in float32 and has no bfloat16.
+`blas`: its functions by address, with workspaces of their own.
 """

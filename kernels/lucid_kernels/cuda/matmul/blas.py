@@ -16,7 +16,7 @@ from lucid_kernels.cuda.runtime import driver, recording
 #: PyTorch's sizes of a workspace.
 _WORKSPACE, _WORKSPACE_OF_90 = 8 << 20, 32 << 20
 _i, _l, _p = ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
-_multiply: Any = ctypes.PYFUNCTYPE(
+_multiply: Any = ctypes.CFUNCTYPE(
     _i, _p, _i, _i, _i, _i, _i, _p, _p, _i, _i, _l, _p, _i, _i, _l, _p, _p, _i, _i, _l, _i, _i, _i,
 )(driver.address("cublasGemmStridedBatchedEx"))  # fmt: skip
 _handles: dict[tuple[int, int], tuple[int, Any]] = {}  # by device and stream, -1 to be borrowed; with the workspace

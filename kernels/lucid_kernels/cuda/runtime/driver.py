@@ -42,7 +42,7 @@ def cublas() -> ctypes.CDLL:
 
 
 def operations() -> int | None:
-    """How many operations the simulator has done so far; None with the real CuPy, which does not tell."""
+    """How many operations this thread has done on the simulator; None with the real CuPy, which does not tell."""
     return None if _simulated is None else int(_simulated.operations())
 
 

@@ -38,20 +38,27 @@ class Ring:
 
     def take(self) -> tuple[Any, int]:
         """An array that nobody uses, and its address. Its elements are anything. For the current stream, the ring's."""
-        at = self._at - 1  # most often the one behind the last is free again
-        if at >= 0:
-            array, address = self._entries[at]
+        entries, at = self._entries, self._at
+        # The last one, if it was dropped at once; else most often the next: in a loop it was freed longest ago.
+        if at < len(entries):
+            array, address = entries[at]
             # Held by its entry, here and as an argument: whoever takes it at the same time sees one more.
             if getrefcount(array) == 3 and (getrefcount(array.data), getrefcount(array.data.mem)) == self._counts:
-                self._at = at
                 if _poison is not None:
                     _poison(array)
                 return array, address
+            at += 1
+            if at < len(entries):
+                array, address = entries[at]
+                if getrefcount(array) == 3 and (getrefcount(array.data), getrefcount(array.data.mem)) == self._counts:
+                    self._at = at
+                    if _poison is not None:
+                        _poison(array)
+                    return array, address
         return self._search()
 
     def _search(self) -> tuple[Any, int]:
-        for at in range(len(self._entries) - 1, -1, -1):
-            array, address = self._entries[at]
+        for at, (array, address) in enumerate(self._entries):
             if getrefcount(array) == 3 and (getrefcount(array.data), getrefcount(array.data.mem)) == self._counts:
                 self._at = at
                 if _poison is not None:
@@ -98,9 +105,10 @@ def idle(device: int) -> int:
     return sum(ring.idle() for key, ring in list(_rings.items()) if key[3] == device)
 
 
-def forget() -> None:
-    """Let go of all arrays; those that are in use live on."""
+def forget() -> bool:
+    """Let go of all arrays, and whether there were any; those that are in use live on."""
     global _held
     for ring in list(_rings.values()):
         ring.clear()
-    _held = 0
+    held, _held = _held, 0
+    return held > 0

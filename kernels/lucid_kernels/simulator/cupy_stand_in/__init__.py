@@ -22,6 +22,7 @@ cupyx.jit, cooperative groups; a name that is not there says in one line what to
 `elementwise`, `reduction`, `parameters`: ElementwiseKernel and ReductionKernel.
 `memory`, `streams`, `device`, `runtime`, `cuda`: memory, streams, graphs and the rest of `cupy.cuda`.
 `cublas`: cuBLAS by pointers.
+`simulated_driver`: the driver's and cuBLAS's functions by address, which the real CuPy does not have.
 `random`, `testing`, `cupyx`: the modules of these names.
 `refusals`: what CuPy refuses inside a stream capture.
 `differences`: functions whose results differ from NumPy's.

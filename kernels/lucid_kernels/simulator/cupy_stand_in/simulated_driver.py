@@ -7,6 +7,7 @@ lies in no block is an error. cuBLAS by address may be captured, as on a GPU, wh
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from .array import ndarray
 from .kernels import functions, launches
 
 _FAILED = 999
-_errors: list[BaseException] = []
+_errors: dict[int, BaseException] = {}  # by thread
 
 
 def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int | None,
@@ -68,7 +69,7 @@ def _guarded(function: Callable[..., int]) -> Callable[..., int]:
         try:
             return function(*arguments)
         except BaseException as error:
-            _errors.append(error)
+            _errors[threading.get_ident()] = error
             return _FAILED
 
     return call
@@ -90,7 +91,7 @@ def address(name: str) -> int:
 
 
 def operations() -> int:
-    """How many operations have been done on the device so far."""
+    """How many operations this thread has done on the device."""
     return streams.operations()
 
 
@@ -101,4 +102,4 @@ def forget_elements(array: ndarray) -> None:
 
 def raise_error() -> None:
     """Raise the error of the last call that has failed."""
-    raise _errors.pop()
+    raise _errors.pop(threading.get_ident())

@@ -11,6 +11,7 @@ error of CUDA's, unlike one of CuPy's own, also spoils the capture, so that `end
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -327,17 +328,17 @@ class Stream:
 
 Stream.null = Stream(null=True)
 _stack = [Stream.null]
-_operations = [0]
+_operations = threading.local()
 
 
 def count_operation() -> None:
     """Count something that is done on the device. For the modules of this package."""
-    _operations[0] += 1
+    _operations.count = operations() + 1
 
 
 def operations() -> int:
-    """How many operations have been done on the device so far: launches, products, copies, fills, functions of CuPy's."""
-    return _operations[0]
+    """How many operations this thread has done on the device: launches, products, copies, fills, functions of CuPy's."""
+    return getattr(_operations, "count", 0)
 
 
 _synchronisation_allowed = [True]

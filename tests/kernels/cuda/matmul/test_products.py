@@ -79,3 +79,18 @@ def test_nan_and_infinity(matmul, cp):
     a = np.array([[np.nan, 1], [np.inf, 2]], np.float32)
     b = np.array([[1, 0], [2, 3]], np.float32)
     np.testing.assert_array_equal(matmul(cp.asarray(a), cp.asarray(b)).get(), [[np.nan, np.nan], [np.inf, np.nan]])
+
+
+def test_a_product_can_be_captured(matmul, cp):
+    """CuPy's own function refuses it."""
+    a, b = cp.asarray(np.eye(3, dtype=np.float32)), cp.asarray(np.arange(9, dtype=np.float32).reshape(3, 3))
+    matmul(a, b)
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        product = matmul(a, b)
+        graph = stream.end_capture()
+        b += 1
+        graph.launch()
+        stream.synchronize()
+    np.testing.assert_array_equal(product.get(), b.get())
