@@ -31,7 +31,7 @@ ELSEWHERE = {
         indexing/searchsorted._EACH linalg/batched_elimination._SHARE linalg/lapack_calls._SHARE linalg/small_decompositions._SHARE
         matmul/batched_small._SHARE matmul/dot._PIECE matmul/openblas_tiles._TASK matmul/panel_microkernels.EACH_STEP
         matmul/prepacked._SHARE matmul/skinny._SHARE recurrent/sequence._SHARE recurrent/sequence._PATIENCE
-        reduction/reduction._BLOCK reduction/reduction.PIECE cpu/convolution._WINDOW_BYTES""",
+        reduction/reduction._BLOCK reduction/reduction.PIECE cpu/convolution._WINDOW_BYTES gpu/convolution._WINDOW_BYTES""",
     FORMAT: """losses/ctc_loss._NEVER math/basic._EXPONENT_ONE32 math/basic._SHIFTED_BIAS32 cpu/sorting._NARROW
         runtime/thread_pool.AVAILABLE runtime/thread_pool._INSIDE runtime/thread_pool._OPEN runtime/thread_pool._LOOP
         runtime/threads.STARTED_THREADS""",

@@ -36,9 +36,9 @@ def measure(model: Any, device: str) -> dict[str, float]:
     copied: list[weakref.ref[Any]] = []
     from_host = gpu.from_host
 
-    def counted(array: Any, target: Any) -> Any:
+    def counted(array: Any, *target: Any) -> Any:
         nonlocal peak
-        result = from_host(array, target)
+        result = from_host(array, *target)
         copies[id(array) if live.get(id(array), lambda: None)() is array else -1] += 1
         copied.append(weakref.ref(result))
         peak = max(peak, sum(found.nbytes for array in (*live.values(), *copied) if (found := array()) is not None))

@@ -10,6 +10,7 @@
 `uniform_range`: constants of uniform random numbers, for both sides.
 `tf32`: whether float32 may be computed as TF32 on a GPU.
 `compilation_log`: a message when something compiles for long.
+`naming`: names of functions that other functions make.
 `extras`: how to install optional dependencies.
 `numpy_warnings`: NumPy's floating-point warnings, turned off.
 `trusted_files`: compiled code is loaded only from files that no other user can have written.

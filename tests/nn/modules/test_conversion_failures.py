@@ -117,12 +117,12 @@ def test_a_device_without_room(device: str, monkeypatch: Any) -> None:
     gpu = backends.gpu_module()
     from_host, room = gpu.from_host, 100
 
-    def limited(array: Any, target: Any) -> Any:
+    def limited(array: Any, target: Any, *rest: Any) -> Any:
         nonlocal room
         room -= array.nbytes
         if room < 0:
             raise MemoryError("out of device memory")
-        return from_host(array, target)
+        return from_host(array, target, *rest)
 
     model = make("cpu")
     before = contents(model)

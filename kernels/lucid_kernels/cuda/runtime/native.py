@@ -152,8 +152,8 @@ def runner() -> Callable[..., int]:
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     definition = _Definition(b"run", engine.get_function_address("run"), _FASTCALL, b"run(plan, stream, *pointers)")
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    new = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
     function = new(ctypes.byref(definition), None, None)
     _alive.append((engine, definition))  # what the function points to
     run: Callable[..., int] = function
