@@ -6,6 +6,7 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...ops.creation.creation import tensor
 from ...tensor import Tensor
+from .. import init
 from ..parameter import UninitializedBuffer, UninitializedParameter
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Size, _ConvNd
@@ -40,6 +41,8 @@ class LazyLinear(LazyModuleMixin, Linear):
                 _materialize(self.weight, (self.out_features, features))
                 _materialize(self.bias, (self.out_features,))
                 self.reset_parameters()
+                if features == 0 and self.bias is not None:  # PyTorch leaves what was in the memory
+                    init.zeros_(self.bias)
         if self.in_features == 0:
             if features != self.weight.shape[-1]:
                 raise AssertionError(f"the input has {features} features, but the weight is for {self.weight.shape[-1]}")

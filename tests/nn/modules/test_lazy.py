@@ -154,3 +154,8 @@ def test_the_meta_device_before_the_first_call() -> None:
     layer(lucid.ones(2, 4, device="meta"))
     assert type(layer) is nn.Linear
     assert (layer.weight.device, layer.weight.shape) == ("meta", (3, 4))
+
+
+def test_a_bias_without_features_is_zero(device: str) -> None:
+    layer = nn.LazyLinear(3).to(device)
+    assert layer(lucid.ones(2, 0, device=device)).tolist() == [[0, 0, 0]] * 2
