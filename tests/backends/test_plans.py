@@ -526,3 +526,18 @@ def test_without_plans_operations_are_called_as_they_are(monkeypatch: pytest.Mon
     assert plans.planned(kernel) is not kernel
     monkeypatch.setattr(plans, "ENABLED", False)
     assert plans.planned(kernel) is kernel
+
+
+def test_a_plan_is_of_exact_or_of_tf32_convolutions() -> None:
+    from lucid.backends import cudnn
+
+    entry, plain = _pair("conv2d")
+    x, weight = cupy.asarray(normal(1, 16, 6, 6)), cupy.asarray(normal(16, 16, 3, 3))
+    attributes = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+    results = []
+    for allowed in (False, True):
+        with cudnn.flags(allow_tf32=allowed):
+            for _ in range(2):
+                results.append(entry(x, weight, None, **attributes).get())
+                np.testing.assert_array_equal(results[-1], plain(x, weight, None, **attributes).get())
+    assert not np.array_equal(results[0], results[-1])
