@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import backends
 from ..backends.memory import OutOfMemoryError
 from ._device import (
     current_device,
@@ -67,15 +68,11 @@ __all__ = ["Event", "OutOfMemoryError", "Stream", "current_device", "current_str
 
 def init() -> None:
     """Import the GPU backend, which the first array on a GPU does otherwise. Raises RuntimeError without a GPU."""
-    from .. import backends
-
     backends.gpu_module()
 
 
 def is_initialized() -> bool:
     """Whether the GPU backend has been imported."""
-    from .. import backends
-
     return backends.gpu_is_used()
 
 
