@@ -77,7 +77,7 @@ def _round_up(size: int, unit: int) -> int:
 class Buffer:
     """`nbytes` of undefined memory with inaccessible zones before and after. Freed with the last array."""
 
-    __slots__ = ("__weakref__", "address", "nbytes", "slack")
+    __slots__ = ("__weakref__", "address", "nbytes", "past")
 
     def __init__(self, nbytes: int) -> None:
         size = max(1, _round_up(nbytes, _ALIGNMENT))
@@ -89,9 +89,10 @@ class Buffer:
             raise MemoryError(f"no memory for a device array of {nbytes} bytes")
         self.address = base + _ZONE + body - size
         self.nbytes = nbytes
-        self.slack = size - nbytes
         fill_undefined(self.address, size)
-        if self.slack:
+        #: What stands between the end of the data and the inaccessible zone.
+        self.past = ctypes.string_at(self.address + nbytes, size - nbytes)
+        if self.past:
             _buffers_with_slack.add(self)
         if nbytes:
             _live[self.address] = nbytes
@@ -109,9 +110,8 @@ class Buffer:
     def check(self) -> None:
         """Raise SimulatorError when the bytes just past the data have been written."""
         end = self.address + self.nbytes
-        expected = (_UNDEFINED.view(np.uint8)[(end + i) % _UNDEFINED.nbytes] for i in range(self.slack))
-        if ctypes.string_at(end, self.slack) != bytes(expected):
-            fill_undefined(end, self.slack)
+        if ctypes.string_at(end, len(self.past)) != self.past:
+            fill_undefined(end, len(self.past))
             raise SimulatorError(f"out-of-bounds write just past a device array of {self.nbytes} bytes")
 
 
