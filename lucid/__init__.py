@@ -8,7 +8,7 @@ from math import e, inf, nan, pi
 
 from . import _old_names, autograd, gpu
 from ._absent import explain as _explain
-from ._builtins import PYTHON, publish
+from ._builtins import publish
 from ._determinism import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,
@@ -32,6 +32,8 @@ from ._dtypes import (
 )
 from ._dtypes import bool_ as bool
 from ._format import set_printoptions
+from ._layout import Layout as layout
+from ._layout import strided
 from ._limits import can_cast, finfo, iinfo
 from ._precision import get_float32_matmul_precision, set_float32_matmul_precision
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -281,17 +283,50 @@ from .ops.manipulation.storage import resize_as_
 from .ops.manipulation.strides import as_strided, as_strided_scatter
 from .ops.nn.activation import log_softmax, relu, sigmoid, softmax, tanh
 from .ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from .ops.nn.embedding import embedding
-from .ops.nn.group_normalization import group_norm
-from .ops.nn.losses.loss import binary_cross_entropy_with_logits
-from .ops.nn.normalization import batch_norm, layer_norm
+from .ops.nn.native import (
+    affine_grid_generator,
+    alpha_dropout,
+    alpha_dropout_,
+    batch_norm,
+    binary_cross_entropy_with_logits,
+    constant_pad_nd,
+    conv_tbc,
+    convolution,
+    cosine_embedding_loss,
+    ctc_loss,
+    dropout,
+    dropout_,
+    embedding,
+    embedding_renorm_,
+    feature_alpha_dropout,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+    grid_sampler,
+    group_norm,
+    gru,
+    gru_cell,
+    hinge_embedding_loss,
+    instance_norm,
+    kl_div,
+    layer_norm,
+    lstm,
+    lstm_cell,
+    margin_ranking_loss,
+    poisson_nll_loss,
+    rnn_relu,
+    rnn_relu_cell,
+    rnn_tanh,
+    rnn_tanh_cell,
+    rrelu,
+    rrelu_,
+    triplet_margin_loss,
+)
 from .ops.nn.piecewise_activation import (
     celu,
     celu_,
     hardshrink,
     prelu,
-    rrelu,
-    rrelu_,
     selu,
     selu_,
     threshold,
@@ -317,7 +352,6 @@ from .ops.properties import (
     resolve_neg,
     typename,
 )
-from .ops.random.dropout import dropout
 from .ops.random.random import normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm
 from .ops.random.sampling import bernoulli, binomial, multinomial, poisson
 from .ops.reduction.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
@@ -419,5 +453,5 @@ def is_tensor(obj: object) -> _bool:
     return isinstance(obj, Tensor)
 
 
-publish(globals(), [name for name in dir() if not name.startswith("_") and name not in (*PYTHON, "publish")])
-del PYTHON, publish
+publish(globals(), [name for name in dir() if not name.startswith("_") and name != "publish"])
+del publish

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ._keywords import with_all_keywords
+
 #: The functions of PyTorch's own namespace that are written in Python.
 PYTHON = frozenset("""
 are_deterministic_algorithms_enabled atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
@@ -34,11 +36,13 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
     for name in names:
         function = namespace[name]
         if inspect.isfunction(function):
-            namespace[name] = _made.get(function) or _made.setdefault(function, _unbound(function, namespace["__name__"], name))
+            namespace[name] = _made.get(function) or _made.setdefault(function, _public(function, namespace["__name__"], name))
 
 
-def _unbound(function: Any, module: str, name: str) -> Any:
-    made: Any = functools.update_wrapper(_Function(function), function)
+def _public(function: Any, module: str, name: str) -> Any:
+    if module == "lucid" and name in PYTHON:
+        return with_all_keywords(function)
+    made: Any = functools.update_wrapper(_Function(with_all_keywords(function)), function)
     made.__module__, made.__name__, made.__qualname__ = module, name, name
     made.__reduce_ex__ = lambda protocol: name  # pickled by its name, as functions are
     return made

@@ -310,9 +310,9 @@ class Tensor:
         else:
             self._node = Leaf(self)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set `requires_grad` and return the tensor."""
-        self.requires_grad = requires_grad
+    def requires_grad_(self, mode: bool = True, *, requires_grad: bool | None = None) -> Tensor:
+        """Set `requires_grad` to `mode`, or to the argument of that name, and return the tensor."""
+        self.requires_grad = mode if requires_grad is None else requires_grad
         return self
 
     @property

@@ -6,6 +6,7 @@ Nodes are visited in reverse creation order with a heap, so a node is visited on
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -28,13 +29,19 @@ _creation = operator.attrgetter("seq")
 
 
 def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             inputs: Tensors | None = None) -> None:
+             grad_variables: Any = None, inputs: Tensors | None = None) -> None:
     """Accumulate the gradients of `tensors` into `.grad` of the leaves (or only of `inputs`).
 
-    `grad_tensors` are the upstream gradients; scalars need none. The graph is freed unless `retain_graph`, whose default is
-    `create_graph`. Raises RuntimeError as PyTorch does: no graph, a missing or misshapen upstream gradient, a graph that
+    `grad_tensors` are the upstream gradients (`grad_variables` is their old name); scalars need none. The graph is freed unless
+    `retain_graph`, whose default is `create_graph`. Raises RuntimeError as PyTorch does: no graph, a missing or misshapen upstream gradient, a graph that
     has been freed, a saved tensor that was written in place.
     """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please "
+                               "only use `grad_tensors`.")
+        grad_tensors = grad_variables
     roots = _roots(tensors, grad_tensors)
     wanted = None
     if inputs is not None:
@@ -53,13 +60,16 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
 
 
 def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> tuple[Tensor | None, ...]:
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Tensor | None, ...]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
 
     An input that the outputs do not depend on raises RuntimeError, or gives None with `allow_unused`, or zeros with
     `materialize_grads`.
     """
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched is not supported; call grad once for each gradient")
     if materialize_grads and allow_unused is False:

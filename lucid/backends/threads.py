@@ -19,21 +19,21 @@ if threads.affine_cpus() > 1:
     threads.load_tbb()
 
 
-def set_num_threads(number: int, /) -> None:
-    """Use `number` threads for kernels and matrix products on a CPU from now on, in the whole process.
+def set_num_threads(num: int) -> None:
+    """Use `num` threads for kernels and matrix products on a CPU from now on, in the whole process.
 
     The default is what NUMBA_NUM_THREADS or OMP_NUM_THREADS say, else the CPUs that the process may use. The kernels of a process
-    that was forked while other Python threads lived use one, whatever `number` is. As in PyTorch, raises RuntimeError unless
-    `number` is a positive integer.
+    that was forked while other Python threads lived use one, whatever `num` is. As in PyTorch, raises RuntimeError unless
+    `num` is a positive integer.
     """
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-        raise RuntimeError(f"set_num_threads expects an int, but got {type(number).__name__}")
-    if number < 1:
+    if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
-    if number >= 1 << 31:
-        raise ValueError(f"set_num_threads: {number} threads are too many")
-    threads.set_num_threads(operator.index(number))
-    openblas.set_num_threads(operator.index(number))
+    if num >= 1 << 31:
+        raise ValueError(f"set_num_threads: {num} threads are too many")
+    threads.set_num_threads(operator.index(num))
+    openblas.set_num_threads(operator.index(num))
 
 
 def get_num_threads() -> int:

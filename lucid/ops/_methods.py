@@ -11,9 +11,11 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
+from .._keywords import with_all_keywords
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
 from ..backends.elementwise import ROWS
@@ -23,6 +25,11 @@ from ._operands import is_operand, operator, reflected
 from ._out import method as as_method
 
 families: list[ModuleType] = []
+
+
+#: The factors that PyTorch, by signatures that are deprecated, also takes before the other arguments.
+_FACTORS_FIRST = {"add": ("alpha",), "sub": ("alpha",), "addcmul": ("value",), "addcdiv": ("value",),
+                  **dict.fromkeys(("addmm", "addbmm", "addmv", "addr", "baddbmm"), ("beta", "alpha"))}
 
 
 def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable[..., Tensor]:
@@ -53,9 +60,15 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
         try:
             return write(self, function, *args, single=single, **keywords)
         except TypeError:
-            if not operator or is_operand(args[0]):
+            if operator and not is_operand(args[0]):
+                return NotImplemented
+            factors = _FACTORS_FIRST.get(name, ())
+            count = function.__code__.co_argcount - 1
+            if not args or not isinstance(args[0], (float, int)) or not count < len(args) <= count + len(factors):
                 raise
-            return NotImplemented
+        # The signature of old: `add_(2, other)` for `add_(other, alpha=2)`.
+        split = len(args) - count
+        return method(self, *args[split:], **dict(zip(factors, args, strict=False)), **keywords)
 
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
@@ -85,9 +98,9 @@ def register(name: str) -> None:
     for _, function in listed("SINGLE"):
         function.single = as_method(function).single = True  # type: ignore[attr-defined]
     for name, function in listed("METHODS"):
-        setattr(Tensor, name, as_method(function))
+        setattr(Tensor, name, with_all_keywords(as_method(function)))
     for name, function in listed("INPLACE_METHODS"):
-        setattr(Tensor, f"{name}_", inplace(as_method(function)))
+        setattr(Tensor, f"{name}_", with_all_keywords(inplace(as_method(function))))
     for name, function in given("OPERATORS"):
         setattr(Tensor, name, operator(as_method(function)))
     for name, function in given("REFLECTED"):
@@ -95,4 +108,4 @@ def register(name: str) -> None:
     for name, function in given("INPLACE_OPERATORS"):
         setattr(Tensor, name, inplace(as_method(function), operator=True))
     for name, method in given("SPECIAL_METHODS"):
-        setattr(Tensor, name, method)
+        setattr(Tensor, name, with_all_keywords(method) if isfunction(method) else method)

@@ -277,17 +277,3 @@ def reduce_to(gradient: Tensor, shape: tuple[int, ...] | None) -> Tensor:
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and given[i + lead] != 1)
     result: Tensor = gradient.sum(dims, keepdim=True) if dims else gradient
     return result.reshape(shape) if lead else result
-
-
-def array_api_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Accept the Array API's spellings `axis` and `keepdims` for `dim` and `keepdim`."""
-    @functools.wraps(function)
-    def accepting(*args: Any, **keywords: Any) -> Any:
-        if keywords:
-            if "axis" in keywords:
-                keywords["dim"] = keywords.pop("axis")
-            if "keepdims" in keywords:
-                keywords["keepdim"] = keywords.pop("keepdims")
-        return function(*args, **keywords)
-
-    return accepting

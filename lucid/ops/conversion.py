@@ -218,7 +218,7 @@ def type_destination(dtype: Any) -> Destination:
         return Destination(dtype=_dtypes.as_dtype(dtype))
     for place in ("", "gpu.", "cuda."):
         for known in _dtypes.ALL:
-            if dtype == f"lucid.{place}{type_name(known)}Tensor":
+            if dtype in (f"lucid.{place}{type_name(known)}Tensor", f"torch.{place}{type_name(known)}Tensor"):
                 return Destination(Device("gpu" if place else "cpu"), known)
     raise ValueError(f"invalid type: {dtype!r}")
 
@@ -307,12 +307,12 @@ def bool(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 _WIDEST = {builtins.bool: np.bool_, builtins.int: np.int64, builtins.float: np.float64, builtins.complex: np.complex128}
 
 
-def copy_(self: Tensor, src: Any, non_blocking: Any = False) -> Tensor:
-    """Write the elements of `src`, a tensor that is broadcast, cast and moved as needed, or a number, into this tensor.
+def copy_(self: Tensor, other: Any, non_blocking: Any = False) -> Tensor:
+    """Write the elements of `other`, a tensor that is broadcast, cast and moved as needed, or a number, into this tensor.
 
     Raises RuntimeError where both share memory, but not element by element, and TypeError for what is neither.
     """
-    number = _dtypes.number(src)
+    number, src = _dtypes.number(other), other
     if number.__class__ in _WIDEST:
         src = wrap(np.asarray(number, _WIDEST[number.__class__]))
     refuse_shared(self, (require_tensor("copy_", src),))
@@ -348,9 +348,17 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
     return backends.to_host(self._array)
 
 
-def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The dtype that an operation on two tensors or Python numbers computes in."""
-    return common_dtype([as_operand("result_type", tensor1), as_operand("result_type", tensor2)])
+def result_type(*operands: Any, **named: Any) -> Any:
+    """The dtype that an operation on two tensors or Python numbers computes in. Their names are those that PyTorch gives them:
+    `tensor` and `other`, `tensor1` and `tensor2`, `scalar` and `tensor`, `scalar1` and `scalar2`. Raises TypeError for others.
+    """
+    given = (*operands, *named.values())
+    if len(given) != 2 or not named.keys() <= _NAMES_OF_OPERANDS:
+        raise TypeError(f"result_type() takes two operands, got {len(operands)} and {sorted(named)}")
+    return common_dtype([as_operand("result_type", value) for value in given])
+
+
+_NAMES_OF_OPERANDS = {"tensor", "other", "tensor1", "tensor2", "scalar", "scalar1", "scalar2"}
 
 
 SPECIAL_METHODS: dict[str, Any] = {"numpy": numpy, "real": property(real, set_real), "imag": property(imag, set_imag)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import backends
+from .._layout import strided
 from ..tensor import Tensor, wrap
 from ._methods import register
 from ._operands import require_tensor
@@ -115,8 +116,10 @@ def _is_cpu(self: Tensor) -> bool:
     return self.device == "cpu"
 
 
-SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "is_sparse": False,
-                                   "is_quantized": False, "is_nested": False}
+_NEVER = ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia",
+          "is_vulkan", "is_xla", "is_xpu")
+SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "layout": strided,
+                                   **dict.fromkeys(_NEVER, False)}
 
 
 register(__name__)

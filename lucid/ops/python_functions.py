@@ -17,9 +17,9 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     return _called("apply_", self, (), callable)
 
 
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element ``x`` by ``callable(x, y)`` with the element ``y`` of `tensor`, which broadcasts."""
-    return _called("map_", self, (tensor,), callable)
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element ``x`` by ``callable(x, y)`` with the element ``y`` of `other`, which broadcasts."""
+    return _called("map_", self, (other,), callable)
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:

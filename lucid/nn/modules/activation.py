@@ -1,6 +1,7 @@
 """Activation functions as modules: each applies the function of its name in `functional`, elementwise or along `dim`."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ...ops.creation.creation import full
@@ -46,8 +47,14 @@ class SiLU(_Inplace):
 class Hardtanh(Module):
     """`x` clipped to [min_val, max_val]."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+                 max_value: float | None = None) -> None:
         super().__init__()
+        for name, value in (("min_value", min_value), ("max_value", max_value)):
+            if value is not None:
+                warnings.warn(f"keyword argument `{name}` is deprecated and rename to `{name[:7]}`", FutureWarning, stacklevel=2)
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         if max_val <= min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
         self.min_val = min_val

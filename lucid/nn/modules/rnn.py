@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...ops.creation.creation import empty
-from ...ops.manipulation.joining import cat, stack
-from ...ops.nn.recurrent import State, Weights, run_direction, run_step
+from ...ops.nn.recurrent import State, Weights, run_direction, run_layers, run_step
 from ...tensor import Tensor
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -147,27 +145,16 @@ class RNNBase(Module):
 
     def _run(self, sequence: Tensor, state: State, batch_sizes: tuple[int, ...]) -> tuple[Tensor, State]:
         if self.num_layers * self._directions == 1:
-            return self._run_one("_l0", sequence, state, batch_sizes)
-        outputs: list[Tensor] = []
-        last: list[State] = []
-        starts = zip(*[part.unbind() for part in state], strict=True)
-        for (layer, suffix), start in zip(self._runs(), starts, strict=True):
-            output, end = self._run_one(suffix, sequence, start, batch_sizes)
-            last.append(end)
-            outputs.append(output)
-            if len(outputs) == self._directions:
-                sequence = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
-                outputs = []
-                if self.dropout and self.training and layer < self.num_layers - 1:
-                    sequence = F.dropout(sequence, self.dropout)
-        return sequence, tuple(stack(list(parts)) for parts in zip(*last, strict=True))
+            return run_direction(self.mode, sequence, state, self._weights("_l0"), batch_sizes, reverse=False)
+        weights = [self._weights(suffix) for _, suffix in self._runs()]
+        p = self.dropout if self.training else 0
+        return run_layers(self.mode, sequence, state, weights, batch_sizes, self._directions, p)
 
-    def _run_one(self, suffix: str, sequence: Tensor, start: State, batch_sizes: tuple[int, ...]) -> tuple[Tensor, State]:
-        """One direction of one layer, whose parameters' names have this end."""
+    def _weights(self, suffix: str) -> Weights:
+        """Those of one direction of one layer, whose parameters' names have this end."""
         weight_ih, weight_hh, *more = self._tensors(*self._names(suffix))
         biases, projection = (more[:2], more[2:]) if self.bias else ([None, None], more)
-        weights = Weights(weight_ih, weight_hh, *biases, *projection)
-        return run_direction(self.mode, sequence, start, weights, batch_sizes, reverse=suffix.endswith("_reverse"))
+        return Weights(weight_ih, weight_hh, *biases, *projection)
 
     def _shown(self, state: State) -> Any:
         return state if self.mode == "LSTM" else state[0]

@@ -103,11 +103,19 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return _finish(as_array(ndarray), False)
 
 
-def from_dlpack(external: Any) -> Tensor:
-    """A tensor that shares the memory of any object with `__dlpack__`, on the CPU or a GPU."""
-    kind = external.__dlpack_device__()[0]
-    array = np.from_dlpack(external) if kind == 1 else backends.gpu_module().from_dlpack(external)
-    return _finish(as_array(array), False)
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of any object with `__dlpack__`, on the CPU or a GPU; with `copy`, or for another `device`
+    than the object's, a copy. Raises ValueError for another device if `copy` is False.
+    """
+    kind = ext_tensor.__dlpack_device__()[0]
+    array = np.from_dlpack(ext_tensor) if kind == 1 else backends.gpu_module().from_dlpack(ext_tensor)
+    result = _finish(as_array(array), False)
+    if device is None or device_for(device) == result.device:
+        return result.clone() if copy else result
+    if copy is False:
+        raise ValueError(f"cannot move DLPack tensor from device {result.device} to {device_for(device)} without copying. Set "
+                         "copy=None or copy=True.")
+    return result.to(device_for(device))
 
 
 @fills_out
@@ -130,22 +138,22 @@ def _filled(shape: tuple[int, ...], number: Any, dtype: np.dtype, device: Any, r
 
 
 @fills_out
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
-    return _filled(integers(size), 0, _float_dtype(dtype), device, requires_grad)
+    return _filled(integers(sizes or (size,)), 0, _float_dtype(dtype), device, requires_grad)
 
 
 @fills_out
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
-    return _filled(integers(size), 1, _float_dtype(dtype), device, requires_grad)
+    return _filled(integers(sizes or (size,)), 1, _float_dtype(dtype), device, requires_grad)
 
 
 @fills_out
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+def empty(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False,
           memory_format: Any = contiguous_format) -> Tensor:
     """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank."""
-    shape = integers(size)
+    shape = integers(sizes or (size,))
     if require_format("empty", memory_format) is preserve_format:
         raise RuntimeError("unsupported memory format: there is nothing whose format empty could preserve")
 
@@ -304,22 +312,25 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
                 device=self.device if device is None else device, requires_grad=requires_grad)
 
 
-def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def new_zeros(self: Tensor, *sizes: Any, size: Any = (), dtype: Any = None, device: Any = None,
+              requires_grad: bool = False) -> Tensor:
     """`zeros(size)` with this tensor's dtype and device by default."""
-    return _filled(integers(size), 0, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
+    return _filled(integers(sizes or (size,)), 0, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
                    self.device if device is None else device, requires_grad)
 
 
-def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def new_ones(self: Tensor, *sizes: Any, size: Any = (), dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
     """`ones(size)` with this tensor's dtype and device by default."""
-    return _filled(integers(size), 1, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
+    return _filled(integers(sizes or (size,)), 1, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
                    self.device if device is None else device, requires_grad)
 
 
-def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def new_empty(self: Tensor, *sizes: Any, size: Any = (), dtype: Any = None, device: Any = None,
+              requires_grad: bool = False) -> Tensor:
     """`empty(size)` with this tensor's dtype and device by default."""
-    return empty(*size, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
-                 requires_grad=requires_grad)
+    return empty(*sizes, size=size, dtype=self.dtype if dtype is None else dtype,
+                 device=self.device if device is None else device, requires_grad=requires_grad)
 
 
 register(__name__)

@@ -5,6 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...tensor import Size, Tensor
+from .._methods import register
 from .creation import empty, tensor
 
 
@@ -49,6 +50,18 @@ def tensor_types(place: str) -> dict[str, TensorType]:
                                                               "__doc__": f"Tensors of dtype {dtype.name} on a {place}."})
             for name, dtype in names.items()}
 
+
+def new(self: Tensor, *data: Any, device: Any = None, size: Any = None, other: Tensor | None = None) -> Tensor:
+    """``x.new(2, 3)``: memory as it is found, of that shape; ``x.new([1, 2])``: these numbers; both with the dtype and device of
+    `x`. A tensor must have them already, and shares its memory. Raises TypeError otherwise, and for a single float.
+    """
+    kind = TensorType("Tensor", (), {"dtype": self.dtype, "_place": self.device.type})
+    named = (other,) if size is None else tuple(size)
+    return kind(*(data if size is None and other is None else named), device=self.device if device is None else device)
+
+
+METHODS = ("new",)
+register(__name__)
 
 _types = tensor_types("cpu")
 HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor = (_types[f"{n}Tensor"] for n in ("Half", "BFloat16", "Float", "Double"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
 from .gather_scatter import check_along, gather_op
@@ -13,7 +13,6 @@ METHODS = ("gather", "take_along_dim")
 
 
 @accepts_out
-@array_api_names
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: for each index, the element along `dim`.
 
@@ -28,7 +27,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 
 @accepts_out
-@array_api_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with broadcasting; without `dim`, from the flattened tensor.
 

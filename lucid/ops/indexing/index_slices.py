@@ -9,7 +9,7 @@ from ...autograd.inplace import update, write
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, fitted, require_tensor
+from .._operands import canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..creation.creation import zeros
 from .index import FULL, check_dim, check_index, index_tensor, require_long
@@ -50,7 +50,6 @@ def require_vector(name: str, index: Tensor) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `input` along `dim` named by the 1-d `index`. Raises IndexError for an index out of range."""
     axis = canonical_dim(dim, require_tensor("index_select", input)._array.ndim)
@@ -77,7 +76,6 @@ def slices_arguments(name: str, x: Tensor, dim: int, index: Tensor, source: Tens
 
 
 @accepts_out
-@array_api_names
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """`input` with ``alpha * source`` added to the slices along `dim` that `index` names; repeated indices add up."""
     index, axis = slices_arguments("index_add", input, dim, index, source)
@@ -86,7 +84,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return _index_add(input, index, source if alpha == 1 else source * alpha, axis=axis)
 
 
-@array_api_names
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """`index_add` into this tensor itself."""
     index, axis = slices_arguments("index_add", self, dim, index, source)
@@ -96,7 +93,6 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return update(self, _index_add, index, source if alpha == 1 else source * alpha, axis=axis)
 
 
-@array_api_names
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write `source` over the slices along `dim` that `index`, of int64, names."""
     require_long("index_copy_", index)
@@ -112,13 +108,11 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @accepts_out
-@array_api_names
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with `source` written over the slices along `dim` that `index` names."""
     return index_copy_(input.clone(), dim, index, source)
 
 
-@array_api_names
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Fill the slices along `dim` that `index` names with one number. Raises IndexError for another index dtype than int64."""
     require_long("index_fill_", index, IndexError)
@@ -135,14 +129,12 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return write_at(self, (*[FULL] * axis, index._array), fitted(value, self._array.dtype))
 
 
-@array_api_names
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with the slices along `dim` that `index` names filled with one number."""
     return index_fill_(input.clone(), dim, index, value)
 
 
 @accepts_out
-@array_api_names
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`input` with the slices `source` combined by `reduce` ('prod', 'mean', 'amax', 'amin') with those along `dim` that the
     vector `index` names; otherwise as `scatter_reduce`.
@@ -157,7 +149,6 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return reduced(input, axis, spread, source, reduce, include_self)
 
 
-@array_api_names
 def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`index_reduce` into this tensor itself."""
     return write(self, lambda old: index_reduce(old, dim, index, source, reduce, include_self=include_self))

@@ -8,7 +8,7 @@ from ...autograd.inplace import update, write
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
+from .._operands import fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
@@ -45,7 +45,6 @@ def _fill_value(input: Tensor, value: Any) -> Any:
     return fitted(value, dtype)
 
 
-@array_api_names
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with `value` (a number or a 0-d tensor) where `mask`, which broadcasts, is True."""
     value = _fill_value(require_tensor("masked_fill", input), value)

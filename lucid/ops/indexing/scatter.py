@@ -8,7 +8,7 @@ from ...autograd.inplace import update, write
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, fitted, require_tensor
+from .._operands import canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..elementwise.arithmetic import div
 from ..elementwise.where import where
@@ -33,7 +33,6 @@ def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, 
 
 
 @accepts_out
-@array_api_names
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
             reduce: str | None = None) -> Tensor:
     """`input` with `src` (a tensor or number) written where `gather` would read; the last of several writes stays.
@@ -48,7 +47,6 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     return scatter_op(input, index, source, axis=axis, accumulate=_accumulates(reduce))
 
 
-@array_api_names
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
              reduce: str | None = None) -> Tensor:
     """`scatter` into this tensor itself."""
@@ -74,13 +72,11 @@ def _multiplied(x: Tensor, axis: int, index: Tensor, source: Any) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range."""
     return scatter(input, dim, index, src, reduce="add")
 
 
-@array_api_names
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`scatter_add` into this tensor itself."""
     return scatter_(self, dim, index, src, reduce="add")
@@ -160,7 +156,6 @@ def reduced(x: Tensor, axis: int, index: Tensor, source: Tensor, reduce: str, in
 
 
 @accepts_out
-@array_api_names
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`input` with `src` combined by `reduce` ('sum', 'prod', 'mean', 'amax', 'amin') where `gather` would read.
 
@@ -184,7 +179,6 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return reduced(input, axis, index, source, reduce, include_self)
 
 
-@array_api_names
 def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter_reduce` into this tensor itself."""
     return write(self, lambda old: scatter_reduce(old, dim, index, src, reduce, include_self=include_self))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...autograd.errors import type_name
 from ...tensor import Tensor
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from .matrices import require_matrix
 from .qr_svd import svdvals
@@ -16,7 +16,6 @@ MATRIX_ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 
 @accepts_out
-@array_api_names
 def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of matrices, which lie in the two dimensions `dim`.
 
@@ -56,7 +55,6 @@ def _extremum(values: Tensor, ord: float, dim: int) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`vector_norm` or `matrix_norm`, by the number of dimensions in `dim`, or without it, of `input`.
 

@@ -8,7 +8,7 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
+from .._operands import canonical_dim, canonical_dims, require_tensor
 from .._out import accepts_out
 from .matrix_norms import matrix_norm
 from .vector_norms import norm_of_order
@@ -18,7 +18,6 @@ INPLACE_METHODS = ("renorm",)
 
 
 @accepts_out
-@array_api_names
 def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
          dtype: Any = None) -> Tensor:
     """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2. 'nuc' is the matrix norm over two

@@ -9,7 +9,7 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
-from .._operands import array_api_names, require_tensor
+from .._operands import require_tensor
 from .._out import accepts_out
 from ..elementwise.fused import LARGE, fused_if_large
 from ..elementwise.where import where
@@ -117,7 +117,6 @@ def cast(name: str, input: Tensor, dtype: Any) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, or over all elements; for `ord` inf and -inf the largest and smallest
     size, for 0 the number of elements that are not zero.

@@ -21,9 +21,9 @@ def _broadcast_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Vjp:
 _broadcast_to = ViewOp("broadcast_to", _broadcast_rule)
 
 
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+def expand(input: Tensor, *sizes: Any, size: Any = (), implicit: bool = False) -> Tensor:
     """Dimensions of length 1 repeated without a copy; -1 keeps a length. New dimensions come first."""
-    wanted, shape = integers(sizes), input._array.shape
+    wanted, shape = integers(sizes or (size,)), input._array.shape
     lead = len(wanted) - len(shape)
     if lead < 0:
         raise RuntimeError(f"expand({list(wanted)}, size={list(shape)}): the number of sizes provided ({len(wanted)}) must "

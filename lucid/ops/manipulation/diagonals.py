@@ -132,14 +132,16 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
     return wrap(backends.create("triangle_indices", device_for(device), attributes))
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+                 requires_grad: bool = False) -> Tensor:
     """The row and column indices, a tensor (2, n), of the elements on and below diagonal number `offset`, row by row."""
-    return _triangle("tril_indices", row, col, offset, dtype, device)
+    return _triangle("tril_indices", row, col, offset, dtype, device).requires_grad_(requires_grad)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+                 requires_grad: bool = False) -> Tensor:
     """The row and column indices, a tensor (2, n), of the elements on and above diagonal number `offset`, row by row."""
-    return _triangle("triu_indices", row, col, offset, dtype, device)
+    return _triangle("triu_indices", row, col, offset, dtype, device).requires_grad_(requires_grad)
 
 
 register(__name__)

@@ -24,9 +24,9 @@ _inverse = functools.lru_cache(maxsize=256)(inverse)  # a third of the time of r
 _transpose = ViewOp("transpose", _transpose_rule)
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = ()) -> Tensor:
     """The dimensions in another order."""
-    axes = integers(dims)
+    axes = integers(order or (dims,))
     if len(axes) != input.ndim:
         raise RuntimeError("permute: number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(axes)}")

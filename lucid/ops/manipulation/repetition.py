@@ -19,9 +19,9 @@ _bag_indices = Op("bag_indices")  # of "bags" of positions, one for each element
 METHODS = ("repeat", "tile", "repeat_interleave")
 
 
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
+def repeat(input: Tensor, *sizes: Any, repeats: Any = ()) -> Tensor:
     """The tensor repeated along each dimension; more counts than dimensions add dimensions in front."""
-    counts, shape = integers(repeats), input._array.shape
+    counts, shape = integers(sizes or (repeats,)), input._array.shape
     if len(counts) < len(shape):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     full = (1,) * (len(counts) - len(shape)) + shape
@@ -35,9 +35,9 @@ def _copied_as(expanded: Tensor, shape: tuple[int, ...]) -> Tensor:
     return reshape(expanded.clone(), shape)
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *sizes: Any, dims: Any = ()) -> Tensor:
     """`repeat` with missing counts, in front, taken as 1."""
-    counts = integers(dims)
+    counts = integers(sizes or (dims,))
     return repeat(input, (1,) * max(input.ndim - len(counts), 0) + counts)
 
 

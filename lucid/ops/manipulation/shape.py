@@ -44,20 +44,20 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
     return shape
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     """The elements in another shape, one length of which may be -1; a view where the memory allows it."""
     x = require_tensor("reshape", input)._array
-    return _reshape(input, shape=_resolve(integers(shape), x.size, x.shape))
+    return _reshape(input, shape=_resolve(integers(sizes or (shape,)), x.size, x.shape))
 
 
-def view(input: Tensor, *shape: Any) -> Tensor:
+def view(input: Tensor, *sizes: Any, size: Any = (), dtype: Any = None) -> Tensor:
     """`reshape` that never copies; with a dtype, the same bytes as that dtype.
 
     Raises RuntimeError if the memory does not allow the shape: use `reshape` then.
     """
-    if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list)):
-        return _view_dtype(input, _dtypes.as_dtype(shape[0]))
-    result = reshape(input, *shape)
+    if dtype is not None or (len(sizes) == 1 and not isinstance(sizes[0], (int, tuple, list))):
+        return _view_dtype(input, _dtypes.as_dtype(sizes[0] if dtype is None else dtype))
+    result = reshape(input, *sizes, shape=size)
     if result._view is None and result._array is not input._array and result._array.size > 1:
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
                            "across two contiguous subspaces). Use .reshape(...) instead.")

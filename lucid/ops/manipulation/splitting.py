@@ -46,8 +46,9 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return input[(slice(None),) * dim + (index,)]
 
 
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Tensor, ...]:
     """Views of length `split_size` along `dim` (the last may be shorter), or of the given lengths."""
+    split_size_or_sections = split_size if split_size_or_sections is None else split_size_or_sections
     shape = tensor._array.shape
     dim = canonical_dim(dim, len(shape))
     if not shape:
@@ -82,11 +83,14 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-length // chunks), dim)
 
 
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
+                 sections: Any = None, tensor_indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """Views along `dim`: that many, of lengths that differ by at most 1, or cut at the given indices (a list or a vector).
 
-    A tensor of one number counts as that number. Raises RuntimeError for a 0-d `input` and for less than one part.
+    A tensor of one number counts as that number. `indices`, `sections` and `tensor_indices_or_sections` are other names of
+    `indices_or_sections`. Raises RuntimeError for a 0-d `input` and for less than one part.
     """
+    indices_or_sections = _one_of("tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections)
     if require_tensor("tensor_split", input).ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = canonical_dim(dim, input.ndim)
@@ -108,6 +112,14 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges[:-1], edges[1:], strict=True))
 
 
+def _one_of(name: str, *given: Any) -> Any:
+    """The one of `given` that is not None. Raises TypeError for none or several."""
+    values = [value for value in given if value is not None]
+    if len(values) != 1:
+        raise TypeError(f"{name}() takes one of indices_or_sections, indices and sections, got {len(values)}")
+    return values[0]
+
+
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which is removed."""
     dim = canonical_dim(dim, input.ndim)
@@ -118,7 +130,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return unbind_op(input, axis=dim)
 
 
-def _split_along(name: str, least: int, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:
+def _split_along(name: str, least: int, input: Tensor, given: tuple[Any, ...], dim: int) -> tuple[Tensor, ...]:
+    indices_or_sections = _one_of(name, *given)
     if require_tensor(name, input).ndim < least:
         raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
                            f"tensor with {input.ndim} dimensions!")
@@ -129,19 +142,19 @@ def _split_along(name: str, least: int, input: Tensor, indices_or_sections: Any,
     return tensor_split(input, indices_or_sections, dim)
 
 
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
     """Views along dimension 1 (0 of a vector): that many of equal length, or cut at the indices."""
-    return _split_along("hsplit", 1, input, indices_or_sections, 0 if input.ndim == 1 else 1)
+    return _split_along("hsplit", 1, input, (indices_or_sections, indices, sections), 0 if input.ndim == 1 else 1)
 
 
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
     """Views along dimension 0: that many of equal length, or cut at the indices."""
-    return _split_along("vsplit", 2, input, indices_or_sections, 0)
+    return _split_along("vsplit", 2, input, (indices_or_sections, indices, sections), 0)
 
 
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
     """Views along dimension 2: that many of equal length, or cut at the indices."""
-    return _split_along("dsplit", 3, input, indices_or_sections, 2)
+    return _split_along("dsplit", 3, input, (indices_or_sections, indices, sections), 2)
 
 
 def _replaced(input: Tensor, src: Tensor, place: Any) -> Tensor:

@@ -94,7 +94,7 @@ def _row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, size: Any = (), memory_format: Any = contiguous_format) -> Tensor:
     """Give the tensor another shape, in row-major order or in `memory_format`, and return it.
 
     It keeps its memory, from its first element on, if that is large enough; else it gets new memory with the old elements in
@@ -102,7 +102,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
     """
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    shape = integers(sizes)
+    shape = integers(sizes or (size,))
     if any(length < 0 for length in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     wanted = require_format("resize_", memory_format)

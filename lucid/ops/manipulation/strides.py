@@ -171,9 +171,9 @@ def overlap_add(windows: Tensor, dim: int, length: int, step: int) -> Tensor:
     return _windows_grad(windows, dim=dim, length=length, step=step)
 
 
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *sizes: Any, size: Any = ()) -> Tensor:
     """The sum over the dimensions in which a tensor of `size` would be broadcast to this one. Raises RuntimeError otherwise."""
-    wanted = integers(size)
+    wanted = integers(sizes or (size,))
     lead = self.ndim - len(wanted)
     if lead < 0 or any(n not in (1, m) for n, m in zip(wanted, self._array.shape[lead:], strict=True)):
         raise RuntimeError(f"size {list(wanted)} is not expandable to size {list(self.shape)}.")

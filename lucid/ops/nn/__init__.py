@@ -12,6 +12,7 @@
 `resampling`, `grid_sampling`: interpolation, and at any coordinates.
 `pixel_shuffle`: channels as pixels, and channels shuffled.
 `losses`: losses.
+`native`: these functions as PyTorch's own namespace has them.
 `batch_norm_relu`: batch normalisation and ReLU as one operation.
 `_convolution_arguments`: checks of the arguments of convolutions.
 """

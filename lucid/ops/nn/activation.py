@@ -16,7 +16,7 @@ from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_curvature, zeros_for
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, promote, require_tensor
+from .._operands import canonical_dim, promote, require_tensor
 from .._out import accepts_out
 from ..conversion import real
 from ..elementwise.clamp import clip
@@ -235,7 +235,6 @@ def silu(input: Tensor) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`, of any shape; converted to `dtype` first if it is given.
 
@@ -245,7 +244,6 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow. Arguments and errors as there."""
     return _along(_log_softmax, input, dim, dtype)

@@ -191,7 +191,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _prelu(input, weight)
 
 
-def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False, *,
+          generator: Any = None) -> Tensor:
     """`leaky_relu` with slopes drawn from [lower, upper) in training, and their mean otherwise.
 
     Source: Xu et al., "Empirical Evaluation of Rectified Activations", 2015.
@@ -201,7 +202,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
-    slopes = empty_like(input.detach()).uniform_(lower, upper)
+    slopes = empty_like(input.detach()).uniform_(lower, upper, generator=generator)
     return apply(lambda x: _randomly_sloped(x, slopes), input, inplace)
 
 

@@ -15,7 +15,8 @@ from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from ..linalg.matmul import linear
-from ..manipulation.joining import cat
+from ..manipulation.joining import cat, stack
+from ..random.dropout import dropout
 from .activation import relu, sigmoid, tanh
 
 State = tuple[Tensor, ...]  # (h,), for an LSTM (h, c), each (..., features) with a row for each sequence of the batch
@@ -133,6 +134,27 @@ def run_direction(mode: str, input: Tensor, state: State, weights: Weights, batc
     if _is_one_operation(input, state, weights):
         return _run(mode, input, state, weights, batch_sizes, reverse)
     return _run_steps(STEPS[mode], weights.of_input(input), state, weights, batch_sizes, reverse)
+
+
+def run_layers(mode: str, input: Tensor, state: State, weights: Sequence[Weights], batch_sizes: tuple[int, ...],
+               directions: int, p: float = 0.0) -> tuple[Tensor, State]:
+    """The runs of all layers, with the weights of each direction of each layer in a row: the hidden states of the last layer,
+    those of the reverse direction behind those of the forward one, and the last state (layers * directions, ...). Dropout with
+    probability `p` acts on the outputs of all layers but the last.
+    """
+    outputs: list[Tensor] = []
+    last: list[State] = []
+    starts = zip(*[part.unbind() for part in state], strict=True)
+    for number, (own, start) in enumerate(zip(weights, starts, strict=True)):
+        output, end = run_direction(mode, input, start, own, batch_sizes, reverse=number % directions == 1)
+        last.append(end)
+        outputs.append(output)
+        if len(outputs) == directions:
+            input = outputs[0] if directions == 1 else cat(outputs, -1)
+            outputs = []
+            if p and number < len(weights) - 1:
+                input = dropout(input, p)
+    return input, tuple(stack(list(parts)) for parts in zip(*last, strict=True))
 
 
 def run_step(mode: str, input: Tensor, state: State, weights: Weights) -> State:

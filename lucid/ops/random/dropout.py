@@ -68,7 +68,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return write(input, lambda old: _drop(old, p)) if inplace else _drop(input, p)
 
 
-def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+def feature_dropout(input: Tensor, p: float, training: bool, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels ``input[n, c]``, of any number of dimensions from 2."""
     if not training or not p or input._array.size == 0:
         return input
     return write(input, lambda old: _drop_features(old, p)) if inplace else _drop_features(input, p)
@@ -83,9 +84,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
                            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
                            "optional batch dimension (i.e. 2D or 3D inputs).")
     if ndim == 2:
-        result = _feature_dropout(input.unsqueeze(0), p, training, inplace)
+        result = feature_dropout(input.unsqueeze(0), p, training, inplace)
         return input if inplace else result.squeeze(0)
-    return _feature_dropout(input, p, training, inplace)
+    return feature_dropout(input, p, training, inplace)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -100,7 +101,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
                       "desired - input is interpreted as shape (N, C, L), where C is the channel dim. To maintain the 1D "
                       "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=2)
-    return _feature_dropout(input, p, training, inplace)
+    return feature_dropout(input, p, training, inplace)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -112,9 +113,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
                       "future release. To retain the behavior and silence this warning, please use dropout instead.",
                       stacklevel=2)
     if ndim == 4:
-        result = _feature_dropout(input.unsqueeze(0), p, training, inplace)
+        result = feature_dropout(input.unsqueeze(0), p, training, inplace)
         return input if inplace else result.squeeze(0)
-    return _feature_dropout(input, p, training, inplace)
+    return feature_dropout(input, p, training, inplace)
 
 
 # The value that units of a self-normalising network have far below 0: -scale * alpha of `selu`.

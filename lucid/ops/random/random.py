@@ -14,8 +14,8 @@ from ..creation.creation import device_for, like
 from .random_numbers import at_least_single, check_range, float_dtype, random_floats, random_integers, refuted
 
 
-def _shape(size: Any) -> tuple[int, ...]:
-    shape = integers(size)
+def _shape(sizes: Any) -> tuple[int, ...]:
+    shape = integers(sizes)
     if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape
@@ -28,19 +28,19 @@ def _made(result: Tensor, requires_grad: bool) -> Tensor:
 
 
 @fills_out
-def rand(*size: Any, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
+def rand(*sizes: Any, size: Any = (), generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:
     """Numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
     chosen = float_dtype("check_uniform_bounds", dtype)
-    return _made(random_floats("random_uniform", _shape(size), chosen, device_for(device), generator), requires_grad)
+    return _made(random_floats("random_uniform", _shape(sizes or (size,)), chosen, device_for(device), generator), requires_grad)
 
 
 @fills_out
-def randn(*size: Any, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
+def randn(*sizes: Any, size: Any = (), generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:
     """Numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``."""
     chosen = float_dtype("normal_kernel_cpu", dtype)
-    return _made(random_floats("random_normal", _shape(size), chosen, device_for(device), generator), requires_grad)
+    return _made(random_floats("random_normal", _shape(sizes or (size,)), chosen, device_for(device), generator), requires_grad)
 
 
 @fills_out

@@ -8,7 +8,7 @@ from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.where import where
@@ -95,14 +95,12 @@ def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
 
 
 @accepts_out(in_its_dtype=True)
-@array_api_names
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
     return _total_so_far(_cumsum, input, dim, dtype)
 
 
 @accepts_out(in_its_dtype=True)
-@array_api_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
     return _total_so_far(_cumprod, input, dim, dtype)
@@ -118,7 +116,6 @@ def _running(op: Op, input: Tensor, dim: int) -> ValuesIndices:
 
 
 @accepts_out
-@array_api_names
 def cummax(input: Tensor, dim: int) -> ValuesIndices:
     """The largest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the largest.
 
@@ -128,14 +125,12 @@ def cummax(input: Tensor, dim: int) -> ValuesIndices:
 
 
 @accepts_out
-@array_api_names
 def cummin(input: Tensor, dim: int) -> ValuesIndices:
     """The smallest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the smallest."""
     return _running(_cummin, input, dim)
 
 
 @accepts_out
-@array_api_names
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithms of the sums of ``exp`` up to each element along `dim`, without overflow.
 

@@ -9,7 +9,7 @@ from typing import Any
 from ... import _dtypes
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..elementwise.comparison import logical_xor
 from ..manipulation.joining import cat
@@ -112,7 +112,6 @@ def _end(x: Tensor, next: Tensor, third: Tensor, near: Tensor, far: Tensor) -> T
 
 
 @accepts_out(castable=True)
-@array_api_names
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
 

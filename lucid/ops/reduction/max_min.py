@@ -7,7 +7,7 @@ from ... import _dtypes
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim
+from .._operands import canonical_dim
 from .._out import accepts_out
 from ..elementwise.arithmetic import maximum, minimum
 from .axes import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
@@ -72,7 +72,6 @@ def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, 
 
 
 @accepts_out(castable=True)
-@array_api_names
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `maximum`.
 
@@ -83,7 +82,6 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 @accepts_out(castable=True)
-@array_api_names
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `minimum`.
 
@@ -93,7 +91,6 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 @accepts_out
-@array_api_names
 def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
     refuse_unordered("amax", input)
@@ -102,7 +99,6 @@ def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 @accepts_out
-@array_api_names
 def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
     refuse_unordered("amin", input)
@@ -121,14 +117,12 @@ def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bo
 
 
 @accepts_out
-@array_api_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The int64 index of the first largest element along `dim`, or of the flattened tensor; NaN is the largest."""
     return _arg_extremum("argmax", _argmax, input, dim, keepdim)
 
 
 @accepts_out
-@array_api_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The int64 index of the first smallest element along `dim`, or of the flattened tensor; NaN is the smallest."""
     return _arg_extremum("argmin", _argmin, input, dim, keepdim)

@@ -10,7 +10,7 @@ from ...autograd.errors import type_name
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, require_tensor
+from .._operands import require_tensor
 from .._out import accepts_out
 from .axes import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
 
@@ -94,7 +94,6 @@ _logsumexp = UnaryOp("logsumexp", _logsumexp_rule, saved_outputs=True)
 
 
 @accepts_out(in_its_dtype=True)
-@array_api_names
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over `dim`. Integers and bools give int64 unless `dtype` is given; half precision is summed in float32."""
     axis = kernel_axes(dim, require_tensor("sum", input)._array.ndim)
@@ -102,7 +101,6 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 
 @accepts_out(in_its_dtype=True)
-@array_api_names
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over `dim`; NaN for no elements. Raises RuntimeError for integers and bools without `dtype`."""
     if dtype is not None:
@@ -115,7 +113,6 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @accepts_out(in_its_dtype=True)
-@array_api_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along one dimension. Integers and bools give int64, unless `dtype` is given."""
     axis = one_axis(dim, require_tensor("prod", input)._array.ndim)
@@ -137,21 +134,18 @@ def _truth(op: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @accepts_out(also=(_dtypes.uint8,))
-@array_api_names
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element over `dim` is not zero, as bool (uint8 for uint8)."""
     return _truth(_any, input, dim, keepdim)
 
 
 @accepts_out(also=(_dtypes.uint8,))
-@array_api_names
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements over `dim` are not zero, as bool (uint8 for uint8)."""
     return _truth(_all, input, dim, keepdim)
 
 
 @accepts_out(castable=True)
-@array_api_names
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over `dim` without overflow; -inf for no elements."""
     if not _dtypes.is_differentiable(require_tensor("logsumexp", input)._array.dtype):
@@ -159,14 +153,12 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return _logsumexp(input, axis=kernel_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
-@array_api_names
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements over `dim` are not zero, as int64."""
     return sum(require_tensor("count_nonzero", input) != 0, dim)
 
 
 @accepts_out(castable=True, refusal=NotImplementedError)
-@array_api_names
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over `dim` with NaN taken as 0."""
     if require_tensor("nansum", input).is_complex():
@@ -183,7 +175,6 @@ def _sum_of_numbers(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tenso
 
 
 @accepts_out(castable=True, refusal=NotImplementedError)
-@array_api_names
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over `dim` of the elements that are not NaN; NaN if there are none.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...tensor import Tensor
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .cumulative import cumsum
 from .finite_differences import diff
 
@@ -39,7 +39,6 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
     return (y.narrow(axis, min(1, length), count) + y.narrow(axis, 0, count)) * width / 2, axis - y.ndim
 
 
-@array_api_names
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral along `dim` by the trapezoidal rule of samples `y` at places `x`, or `dx` (1) apart."""
     if x is not None:
@@ -55,7 +54,6 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 trapz = trapezoid
 
 
-@array_api_names
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integrals of `trapezoid` up to each sample but the first."""
     areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)

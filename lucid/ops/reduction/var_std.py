@@ -9,7 +9,7 @@ from ... import _dtypes
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, require_tensor
+from .._operands import require_tensor
 from .._out import accepts_out
 from .axes import Axes, count_along, kernel_axes, spread
 from .reduction import mean
@@ -49,7 +49,6 @@ def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: boo
 
 
 @accepts_out(castable=True)
-@array_api_names
 def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
     """The variance over `dim`: the squares of the distances from the mean, divided by ``n - correction`` (1 by
@@ -61,14 +60,12 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 
 @accepts_out(castable=True)
-@array_api_names
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
     """The square root of `var`; where it is 0, so is the gradient."""
     return _moment(_std, input, dim, unbiased, keepdim, correction)
 
 
-@array_api_names
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`)."""
@@ -76,7 +73,6 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     return variance, mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
 
-@array_api_names
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`)."""

@@ -70,11 +70,14 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 
 @accepts_out
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
+         element: Any = None, test_element: Any = None) -> Tensor:
     """Whether each element is among `test_elements`, or with `invert` is not; NaN is among none.
 
-    One of the two may be a number. `assume_unique` is accepted: it changes nothing here.
+    One of the two may be a number, then also by the name `element` or `test_element`. `assume_unique` is accepted: it changes nothing here.
     """
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
     given = [as_operand("isin", value) for value in (elements, test_elements)]
     if not any(isinstance(value, Tensor) for value in given):
         raise TypeError("isin() needs a tensor as elements or as test_elements")

@@ -5,7 +5,7 @@ from ... import _dtypes
 from ...autograd.op import Op
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..reduction.selection import ValuesIndices, selected_rule
 
@@ -25,7 +25,6 @@ def _order_axis(name: str, input: Tensor, dim: int, refused: str) -> int:
 
 
 @accepts_out
-@array_api_names
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """The elements in order along `dim`, and the int64 indices that they came from; NaN counts as the largest.
 
@@ -38,14 +37,12 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 @accepts_out
-@array_api_names
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The int64 indices that sort along `dim`; equal elements keep their order."""
     return sort(input.detach(), dim, descending).indices
 
 
 @accepts_out
-@array_api_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The `k` largest (smallest) elements along `dim`, in order, and their indices.
 

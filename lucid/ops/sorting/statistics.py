@@ -7,7 +7,7 @@ from ... import _dtypes
 from ...autograd.op import UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
 from ..elementwise.ternary import lerp
@@ -63,7 +63,6 @@ def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan
 
 
 @accepts_out
-@array_api_names
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements of all, or with `dim` the named tuple (values, indices) along it; NaN if there is one.
 
@@ -73,14 +72,12 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @accepts_out
-@array_api_names
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of the elements that are not NaN; NaN if there are none."""
     return _middle("nanmedian", input, dim, keepdim, True)
 
 
 @accepts_out
-@array_api_names
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The `k`-th smallest elements along `dim`, counted from 1, and their indices; NaN counts as the largest.
 
@@ -97,7 +94,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
 
 
 @accepts_out
-@array_api_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The most frequent elements along `dim`, the smallest of several, and the indices of their last appearance."""
     refuse_unordered("mode", input)
@@ -168,7 +164,6 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
 
 
 @accepts_out
-@array_api_names
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The quantiles `q` (a number or a vector in [0, 1], which becomes the first dimension) along `dim`, or of all elements.
 
@@ -179,7 +174,6 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 
 
 @accepts_out
-@array_api_names
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear") -> Tensor:
     """`quantile` of the elements that are not NaN; NaN if there are none."""

@@ -1,0 +1,21 @@
+"""How the elements of a tensor are kept: `strided`, in one memory by strides. lucid has no other layout."""
+from enum import Enum
+
+
+class Layout(Enum):
+    """The kinds of storage of a tensor's elements that PyTorch names."""
+
+    strided = 0
+    sparse_coo = 1
+    sparse_csr = 2
+    sparse_csc = 3
+    sparse_bsr = 4
+    sparse_bsc = 5
+
+    def __repr__(self) -> str:
+        return f"lucid.{self.name}"
+
+    __str__ = __repr__
+
+
+strided = Layout.strided
