@@ -1,9 +1,13 @@
-"""What PyTorch has and lucid lacks: the error of an attribute that is missing says what to do instead."""
+"""Attributes that a module does not have yet: what is imported when it is first asked for, and, for what PyTorch has and lucid
+lacks, an error that says what to do instead.
+"""
 from __future__ import annotations
 
 import functools
 import sys
-from typing import NoReturn
+from typing import Any
+
+from ._lazy import LAZY, load
 
 _CAST = "there is no automatic mixed precision: cast the model and its input, as in model.bfloat16()"
 _COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
@@ -20,14 +24,18 @@ _INSTEAD = {
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
     **dict.fromkeys(("forward_ad", "jvp", "jacfwd", "linearize"), _FORWARD),
     **dict.fromkeys(("vmap", "grad", "grad_and_value", "vjp", "jacrev", "hessian", "functionalize"), _FUNCTIONAL),
-    **dict.fromkeys(("distributed", "DataParallel", "SyncBatchNorm", "DistributedSampler"), _PROCESSES),
+    "DistributedSampler": _PROCESSES,
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
     "distributions": "tensors draw their own numbers: normal_, bernoulli_, exponential_, multinomial and others",
     "checkpoint": "activations are kept until backward",
 }
 
 
-def _absent(module: str, name: str) -> NoReturn:
+def _absent(module: str, name: str) -> Any:
+    where = LAZY.get(module, {}).get(name)
+    if where is not None:
+        found = vars(sys.modules[module])[name] = load(where)  # from now on without this function
+        return found
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
         message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"

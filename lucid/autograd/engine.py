@@ -33,8 +33,8 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     """Accumulate the gradients of `tensors` into `.grad` of the leaves (or only of `inputs`).
 
     `grad_tensors` are the upstream gradients (`grad_variables` is their old name); scalars need none. The graph is freed unless
-    `retain_graph`, whose default is `create_graph`. Raises RuntimeError as PyTorch does: no graph, a missing or misshapen upstream gradient, a graph that
-    has been freed, a saved tensor that was written in place.
+    `retain_graph`, whose default is `create_graph`. Raises RuntimeError as PyTorch does: no graph, a missing or misshapen
+    upstream gradient, a graph that has been freed, a saved tensor that was written in place.
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -459,7 +459,7 @@ def _check_nan(node: Node, results: Sequence[Any]) -> None:
 def _tensor_backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
                      create_graph: bool = False, inputs: Tensors | None = None) -> None:
     """Accumulate the gradients of this tensor into `.grad` of the leaves; see `lucid.autograd.backward`."""
-    backward(self, gradient, retain_graph, create_graph, inputs)
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 Tensor.backward = _tensor_backward  # type: ignore[attr-defined]

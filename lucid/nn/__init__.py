@@ -5,11 +5,14 @@
 `parameter`: parameters and buffers, also those whose shape is not known yet.
 `init`: initial values.
 `utils`: helpers for training.
+`attention`, `parallel`, `common_types`: switches, wrappers and names of types that PyTorch has.
 """
 from . import functional as functional
 from . import init as init
+from . import parallel as parallel
 from . import utils as utils
 from .modules import *  # noqa: F403  (the names in its __all__)
+from .parallel import DataParallel as DataParallel
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer

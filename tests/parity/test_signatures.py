@@ -68,7 +68,7 @@ def test_functions_and_methods_take_the_keywords_of_all_overloads(stub: str, cls
         function = getattr(lucid.Tensor if cls else lucid, name, None)
         if not callable(function):
             continue
-        wanted = {a.arg for o in overloads if o.args[:1] and o.args[0].arg not in FACTORS_FIRST or cls
+        wanted = {a.arg for o in overloads if (o.args[:1] and o.args[0].arg not in FACTORS_FIRST) or cls
                   for a in (*o.args, *o.kwonlyargs)}
         if cls:  # methods take no `out`, though stubs say so; there are no storages apart from tensors
             wanted -= {"out", "storage"}

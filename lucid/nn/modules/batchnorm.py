@@ -122,6 +122,34 @@ class BatchNorm3d(_BatchNorm):
             raise ValueError(f"expected 5D input (got {input.ndim}D input)")
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of (N, C, *) over all processes of a group, of which lucid has one: batch normalisation of any rank."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """`module` with a `SyncBatchNorm` of the same parameters and buffers in the place of each batch normalisation in it."""
+        result = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, cls):
+            result = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                         process_group)
+            result._parameters.update(module._parameters)
+            result._buffers.update(module._buffers)
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
+
+
 class BatchNormReLU2d(BatchNorm2d):
     """`BatchNorm2d`, an added residual and ReLU in one pass: ``relu(batch_norm(input) + residual)``.
 

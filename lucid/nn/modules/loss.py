@@ -1,12 +1,14 @@
 """Losses as modules. `reduction` is 'mean', 'sum' or 'none'; the functions in `functional` say what is computed."""
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ...tensor import Tensor
 from .. import functional as F
+from .linear import Linear
 from .module import Module
 
 
@@ -101,6 +103,38 @@ class CrossEntropyLoss(_WeightedLoss):
         """(N, C, …) and integers (N, …) or probabilities (N, C, …)."""
         return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
                                label_smoothing=self.label_smoothing)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A linear layer, `linear`, and the cross entropy of its outputs as logits: input (N, in_features), targets as of
+    `CrossEntropyLoss` for logits (N, num_classes, *out_features).
+
+    Raises RuntimeError for weights of another shape than (num_classes,) and for a `label_smoothing` outside [0, 1].
+    """
+
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+                 device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
+                 ignore_index: int | None = None, label_smoothing: float = 0.0,
+                 options: F.LinearCrossEntropyOptions | None = None) -> None:
+        if weight is not None and weight.shape != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """(N, in_features) or (in_features,), and targets."""
+        classes, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return F.linear_cross_entropy(input, self.linear.weight.reshape(*classes, self.linear.in_features), target,
+                                      linear_bias=None if bias is None else bias.reshape(classes), weight=self.weight,
+                                      reduction=self.reduction, ignore_index=self.ignore_index,
+                                      label_smoothing=self.label_smoothing, options=self.options)
 
 
 class BCELoss(_WeightedLoss):

@@ -141,3 +141,23 @@ class LocalResponseNorm(Module):
     def extra_repr(self) -> str:
         """All options."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """`LocalResponseNorm` of images (N, C, H, W) as PyTorch's module computes it: a window of an even `size` is one channel
+    narrower, but divided by `size`, and the first channel counts in the windows of all that follow.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise (N, C, H, W). Raises ValueError for other ranks."""
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        beside = (self.size - 1) // 2
+        squares = input * input
+        sums = F.pad(squares, [0, 0, 0, 0, beside, beside]).unfold(1, 2 * beside + 1, 1).sum(-1)
+        without_first = max(input.shape[1] - beside - 1, 0)
+        sums = sums + F.pad(squares[:, :1].expand(-1, without_first, -1, -1), [0, 0, 0, 0, input.shape[1] - without_first, 0])
+        return input / (sums * (self.alpha / self.size) + self.k) ** self.beta

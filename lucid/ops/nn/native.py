@@ -228,7 +228,8 @@ def _layers(mode: str, state: State, params: Sequence[Tensor], has_biases: bool,
 
 def _recurrent(mode: str, input: Tensor, second: Any, third: Any, fourth: Any, *rest: Any, **keywords: Any
                ) -> tuple[Tensor, ...]:
-    """Of a padded batch (input, hx, params, has_biases, ..., batch_first), of a packed one (data, batch_sizes, hx, params, ...)."""
+    """Of a padded batch (input, hx, params, has_biases, ..., batch_first); of a packed one (data, batch_sizes, hx, params, ...)
+    without `batch_first`."""
     if isinstance(third, Tensor) or (mode == "LSTM" and isinstance(second, Tensor)):
         state = tuple(third) if mode == "LSTM" else (third,)
         has_biases, num_layers, dropout, train, bidirectional = _in_order(rest, keywords)

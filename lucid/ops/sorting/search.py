@@ -74,7 +74,8 @@ def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool
          element: Any = None, test_element: Any = None) -> Tensor:
     """Whether each element is among `test_elements`, or with `invert` is not; NaN is among none.
 
-    One of the two may be a number, then also by the name `element` or `test_element`. `assume_unique` is accepted: it changes nothing here.
+    One of the two may be a number, then also by the name `element` or `test_element`. `assume_unique` is accepted: it changes
+    nothing here.
     """
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements

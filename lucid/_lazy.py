@@ -1,0 +1,19 @@
+"""What is imported when it is first asked for, so that ``import lucid`` stays short: a namespace, a name in it, where it is."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_MODULES = "distributed multiprocessing overrides testing types"
+#: "module:name", or a module.
+LAZY: dict[str, dict[str, str]] = {
+    "lucid": {name: f"lucid.{name}" for name in _MODULES.split()},
+    "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
+}
+
+
+def load(where: str) -> Any:
+    """The module or the object in it that an entry of `LAZY` names."""
+    module, _, name = where.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, name) if name else found

@@ -1,0 +1,9 @@
+"""For tests of programs. Not imported with lucid.
+
+`comparison`: `assert_close` compares numbers, tensors and containers of them.
+`creation`: `make_tensor` makes random ones.
+"""
+from .comparison import assert_allclose, assert_close
+from .creation import make_tensor
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
