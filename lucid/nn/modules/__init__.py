@@ -11,6 +11,7 @@
 `loss`, `adaptive`, `distance`: losses, that of a softmax over many classes, and distances.
 `lazy`, `lazy_layers`: layers that learn the size of their input from the first one.
 """
+from ...ops.nn.losses.linear_cross_entropy import LinearCrossEntropyOptions
 from .activation import (
     CELU,
     ELU,
@@ -248,6 +249,7 @@ __all__ = [
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

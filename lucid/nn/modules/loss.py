@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...ops.nn.losses.linear_cross_entropy import LinearCrossEntropyOptions
 from ...tensor import Tensor
 from .. import functional as F
 from .linear import Linear
@@ -115,7 +116,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
                  device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
                  ignore_index: int | None = None, label_smoothing: float = 0.0,
-                 options: F.LinearCrossEntropyOptions | None = None) -> None:
+                 options: LinearCrossEntropyOptions | None = None) -> None:
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
