@@ -4,12 +4,15 @@ On the device 'meta' they check their arguments and do nothing else; no random n
 """
 from __future__ import annotations
 
+import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..ops.creation.creation import empty_like, eye
+from ..ops.creation.creation import empty_like
+from ..ops.creation.creation import eye as identity
 from ..ops.elementwise.where import where
 from ..ops.random.random_numbers import at_least_single
 from ..tensor import Tensor
@@ -115,7 +118,7 @@ def eye_(tensor: Tensor) -> Tensor:
     with no_grad():
         if tensor.ndim != 2:
             raise ValueError("Only tensors with 2 dimensions are supported")
-        return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+        return tensor.copy_(identity(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -228,3 +231,23 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         for column in range(columns):
             tensor[order[:zeros, column], column] = 0
     return tensor
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`function` by its old name, without the `_`, which warns."""
+    new = function.__name__
+    old = new[:-1]
+
+    @functools.wraps(function)
+    def warning(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    warning.__name__, warning.__doc__ = old, f"`{new}` by its old name, with a FutureWarning."
+    return warning
+
+
+uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
+xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))
+orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))

@@ -2,7 +2,7 @@
 
 `module`: the base class.
 `_fusion`: neighbours in a Sequential computed together.
-`_sizes`: sizes as one number or several.
+`utils`: sizes as one number or several.
 `container`, `buffer_containers`: modules, parameters and buffers in lists and dictionaries.
 `linear`, `conv`, `pooling`, `padding`, `fold`, `flatten`, `upsampling`: layers with weights or windows, and of shapes.
 `batchnorm`, `instancenorm`, `normalization`, `dropout`: normalisation and dropout.

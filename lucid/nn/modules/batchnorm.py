@@ -14,14 +14,8 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class _BatchNorm(Module):
-    """What batch normalisations of any dimension share.
-
-    In training mode each channel is normalised with the mean and variance of the batch, and the buffers `running_mean` and
-    `running_var` follow them: ``running = (1 - momentum) * running + momentum * batch``, with ``momentum=None`` as their
-    average over all batches. In evaluation mode the running statistics are used. `num_batches_tracked` counts batches.
-    With `affine`, the result is multiplied by `weight` and, with `bias`, shifted by `bias`, one number for each channel.
-    """
+class _NormBase(Module):
+    """What batch and instance normalisations share: parameters, running statistics and the checks of a state."""
 
     _version = 2  # since version 2 there is num_batches_tracked
     _described_buffers = _omitted_buffers = frozenset({"running_mean", "running_var", "num_batches_tracked"})
@@ -61,6 +55,30 @@ class _BatchNorm(Module):
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
 
+    def extra_repr(self) -> str:
+        """The arguments of the constructor."""
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+        version = local_metadata.get("version")
+        if (version is None or version < 2) and self.track_running_stats:
+            counter = self.num_batches_tracked
+            state_dict.setdefault(prefix + "num_batches_tracked",
+                                  tensor(0, dtype=_dtypes.int64) if counter is None or counter.is_meta else counter)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+
+class _BatchNorm(_NormBase):
+    """What batch normalisations of any dimension share.
+
+    In training mode each channel is normalised with the mean and variance of the batch, and the buffers `running_mean` and
+    `running_var` follow them: ``running = (1 - momentum) * running + momentum * batch``, with ``momentum=None`` as their
+    average over all batches. In evaluation mode the running statistics are used. `num_batches_tracked` counts batches.
+    With `affine`, the result is multiplied by `weight` and, with `bias`, shifted by `bias`, one number for each channel.
+    """
+
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, dimension 1. Raises ValueError for an input with another number of dimensions."""
         return self._normalized(F.batch_norm, input)
@@ -82,20 +100,6 @@ class _BatchNorm(Module):
         if counter is not None:
             increment(counter)  # only once it has been used: a refused batch leaves the buffers alone
         return result
-
-    def extra_repr(self) -> str:
-        """The arguments of the constructor."""
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
-                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
-        version = local_metadata.get("version")
-        if (version is None or version < 2) and self.track_running_stats:
-            counter = self.num_batches_tracked
-            state_dict.setdefault(prefix + "num_batches_tracked",
-                                  tensor(0, dtype=_dtypes.int64) if counter is None or counter.is_meta else counter)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
 
 class BatchNorm1d(_BatchNorm):

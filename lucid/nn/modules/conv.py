@@ -10,9 +10,9 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._sizes import sizes
 from .linear import reset_bias
 from .module import Module
+from .utils import sizes
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 Size = int | tuple[int, ...]

@@ -6,7 +6,7 @@ from .. import functional as F
 from .module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
@@ -19,7 +19,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Zeroes each element with probability `p`. Raises ValueError for a `p` outside [0, 1]."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -27,7 +27,7 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Zeroes whole channels of (N, C, H, W), each with probability `p`."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Zeroes whole channels of (N, C, L), each with probability `p`."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Zeroes whole channels of (N, C, D, H, W), each with probability `p`."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout for `SELU`: sets elements to its most negative value, and keeps mean and variance."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels."""
 
     def forward(self, input: Tensor) -> Tensor:

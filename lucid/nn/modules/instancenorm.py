@@ -6,10 +6,10 @@ from typing import Any
 
 from ...tensor import Tensor
 from .. import functional as F
-from .batchnorm import _BatchNorm
+from .batchnorm import _NormBase
 
 
-class _InstanceNorm(_BatchNorm):
+class _InstanceNorm(_NormBase):
     """What instance normalisations of any dimension share.
 
     Each channel of each sample is normalised with its own mean and variance. With `track_running_stats` the buffers

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from ...tensor import Tensor
 from .. import functional as F
-from ._sizes import sizes
 from .module import Module
+from .utils import sizes
 
 
 class _Pad(Module):
@@ -29,7 +29,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     _mode = "constant"
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
@@ -45,7 +45,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
@@ -54,19 +54,19 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Copies of `value` around the last one dimension."""
 
     _dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Copies of `value` around the last two dimensions."""
 
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Copies of `value` around the last three dimensions."""
 
     _dims = 3

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from ...tensor import Tensor
 from .. import functional as F
-from ._sizes import sizes
 from .module import Module
+from .utils import sizes
 
 Size = int | tuple[int, ...]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     _function: ClassVar[Callable[..., Any]]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
@@ -36,13 +36,13 @@ class _MaxPool(Module):
                 f"ceil_mode={self.ceil_mode}")
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of (N, C, L) or (C, L). Options as in `MaxPool2d`."""
 
     _function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest element of each window: (N, C, H, W) to (N, C, H', W'), or the same without N.
 
     `stride` is the size of the window by default. With `return_indices` the result is a pair with the flat positions of the
@@ -52,13 +52,13 @@ class MaxPool2d(_MaxPool):
     _function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `MaxPool2d`."""
 
     _function = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     _function: ClassVar[Callable[..., Tensor]]
     _dimensions: ClassVar[int]
 
@@ -77,14 +77,14 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """The maxima (N, C, L) or (C, L) of `MaxPool1d` back at their positions, and zeros elsewhere."""
 
     _function = staticmethod(F.max_unpool1d)
     _dimensions = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """The maxima (N, C, H, W) or (C, H, W) of `MaxPool2d` back at their positions, and zeros elsewhere.
 
     Where windows overlap, the last of those that found the same maximum counts.
@@ -94,7 +94,7 @@ class MaxUnpool2d(_MaxUnpool):
     _dimensions = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """The maxima (N, C, D, H, W) or (C, D, H, W) of `MaxPool3d` back at their positions, and zeros elsewhere."""
 
     _function = staticmethod(F.max_unpool3d)
@@ -169,7 +169,7 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class _AvgPool(Module):
+class _AvgPoolNd(Module):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
@@ -192,7 +192,7 @@ class _AvgPool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window: (N, C, H, W) to (N, C, H', W'), or the same without N.
 
     The sum is divided by the size of the window; without `count_include_pad` by the elements of the input in it; with
@@ -202,13 +202,13 @@ class AvgPool2d(_AvgPool):
     _function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `AvgPool2d`."""
 
     _function = staticmethod(F.avg_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> None:
@@ -228,25 +228,25 @@ class _LPPool(Module):
                 f"ceil_mode={self.ceil_mode}")
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """The `norm_type`-norm of each window of (N, C, L) or (C, L)."""
 
     _function = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """The `norm_type`-norm of each window of (N, C, H, W) or (C, H, W)."""
 
     _function = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """The `norm_type`-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
     _function = staticmethod(F.lp_pool3d)
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, output_size: int | tuple[int | None, ...] | None) -> None:
@@ -262,13 +262,13 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of as many windows as `output_size` says, of (N, C, L) or (C, L)."""
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of as many windows as `output_size` says: (N, C, H, W) to (N, C, *output_size), or the same without N.
 
     None in `output_size` keeps the length of that dimension.
@@ -277,13 +277,13 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W). None as in `AdaptiveAvgPool2d`."""
 
     _function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     _function: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: int | tuple[int | None, ...] | None, return_indices: bool = False) -> None:
@@ -300,19 +300,19 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maxima of as many windows as `output_size` says, of (N, C, L) or (C, L)."""
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maxima of as many windows as `output_size` says, of (N, C, H, W) or (C, H, W)."""
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maxima of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W)."""
 
     _function = staticmethod(F.adaptive_max_pool3d)

@@ -21,7 +21,7 @@ from .normalization import LayerNorm
 Activation = Callable[[Tensor], Tensor]
 
 
-def _activation(activation: str | Activation) -> Activation:
+def _get_activation_fn(activation: str | Activation) -> Activation:
     if not isinstance(activation, str):
         return activation
     named: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
@@ -30,8 +30,8 @@ def _activation(activation: str | Activation) -> Activation:
     return named[activation]
 
 
-def _copies(layer: Module, count: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+def _get_clones(module: Module, N: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
@@ -97,7 +97,7 @@ class TransformerEncoderLayer(_Layer):
         super().__init__(d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, bias, device, dtype,
                          ("self_attn",))
         self.norm_first = norm_first
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
@@ -128,7 +128,7 @@ class TransformerDecoderLayer(_Layer):
         super().__init__(d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, bias, device, dtype,
                          ("self_attn", "multihead_attn"))
         self.norm_first = norm_first
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
@@ -161,7 +161,7 @@ class TransformerEncoder(Module):
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -185,7 +185,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

@@ -22,7 +22,7 @@ from .cyclic import CyclicLR
 from .factors import FunctionLR, MultiplicativeLR, PolynomialLR
 from .one_cycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler, set_option
+from .scheduler import LRScheduler, _LRScheduler, set_option
 from .warm_restarts import CosineAnnealingWarmRestarts
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",

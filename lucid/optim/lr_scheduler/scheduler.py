@@ -151,3 +151,7 @@ class MomentumScheduler(LRScheduler):
             group["betas"] = (value, *group["betas"][1:])
         else:
             group["momentum"] = value
+
+
+class _LRScheduler(LRScheduler):
+    """The base class by its old name."""
