@@ -1,6 +1,7 @@
 """Saving and loading: tensors, and containers of them, in safetensors or npz files. Nothing in a file is ever executed.
 
 `safetensors`, `npz`: the file formats.
+`pytorch`: PyTorch's own files.
 `reading`: what their readers share.
 `structure`: containers and plain values as JSON.
 `ties`: tensors over the same memory.
@@ -47,12 +48,14 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
     whose function is not one of Python's own types a dict. Everything else is refused with TypeError, as members of an
     enumeration, named tuples and modules: to load it would run code.
 
-    `f` is a path or a binary file. The format is 'safetensors', or 'npz' where the path ends so or `format` says it. A path
-    is written atomically: to a temporary file beside it, which then takes its place, so there is never half a file. What cannot
-    be replaced is written into: devices, pipes, a file that is a mount of its own or lies in a folder that is read-only. Tensors
-    on a GPU are copied to the host and non-contiguous ones made contiguous. Those that share memory are written each on its own,
-    for readers that know nothing of it, and share memory again when `load` has read them. A tensor on the device 'meta' is
-    saved as its shape and dtype. All elements are read before the file appears at `f`, so a later step changes nothing in it.
+    `f` is a path or a binary file. The format is 'safetensors', or 'npz', or for .pt, .pth and .bin 'pytorch', where the path
+    ends so or `format` says it. PyTorch's own files, which ``torch.load`` reads, hold tensors, parameters, numbers, texts and
+    plain containers; tensors that overlap in memory share a storage. A path is written atomically: to a temporary file beside
+    it, which then takes its place, so there is never half a file. What cannot be replaced is written into: devices, pipes, a
+    file that is a mount of its own or lies in a folder that is read-only. Tensors on a GPU are copied to the host and non-
+    contiguous ones made contiguous. Those that share memory are written each on its own, for readers that know nothing of it,
+    and share memory again when `load` has read them. A tensor on the device 'meta' is saved as its shape and dtype. All
+    elements are read before the file appears at `f`, so a later step changes nothing in it.
 
     Raises, with nothing written, TypeError for objects of other types, and ValueError for what could not be read again: an object
     that contains itself, names of more tensors than the header of safetensors has room for (npz has); RuntimeError, with `f`
@@ -61,11 +64,18 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
     """
     if isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
-        write = _backend(format or ("npz" if path.suffix == ".npz" else "safetensors")).write
+        chosen = format or _FORMATS.get(path.suffix, "safetensors")
+        if chosen == "pytorch":
+            _save_pytorch(obj, path)
+            return
+        write = _backend(chosen).write
         structure, tensors = _packed(obj)
         with written_at(path) as file, _unchanged(tensors):
             write(file, structure, tensors)
     elif hasattr(f, "write"):
+        if format == "pytorch":
+            _save_pytorch(obj, f)
+            return
         write = _backend(format or "safetensors").write
         structure, tensors = _packed(obj)
         with _unchanged(tensors):
@@ -76,7 +86,9 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
 
 def load(f: Path | IO[bytes], map_location: MapLocation = None, *, weights_only: bool | None = None, mmap: bool | None = None,
          max_ratio: float | None = 100) -> Any:
-    """Load what `save` wrote, or any safetensors or npz file: then the result is a dictionary of tensors by name.
+    """Load what `save` wrote, or any safetensors or npz file: then the result is a dictionary of tensors by name. PyTorch's files
+    (.pt, .pth, .bin; zip and legacy) give the object that was saved in them, of tensors, parameters, sizes, dtypes, devices and
+    plain containers; whatever else is in one is refused by its name.
 
     Tensors are plain tensors on the CPU, or where `map_location` says, but those saved on the device 'meta' stay there:
     a device for all; a dictionary from the device that a tensor was saved from to another one (those that are not in it go to
@@ -85,9 +97,9 @@ def load(f: Path | IO[bytes], map_location: MapLocation = None, *, weights_only:
 
     Dictionaries keep their order, a state dict its `_metadata`. The format is recognised by the content. Nothing in a file is
     ever executed: `weights_only` changes nothing. ``mmap=True`` reads the elements from the file when they are used; it needs a
-    path, and safetensors. Compressed npz files may become at most `max_ratio` times as large in memory, beyond 256 MiB; None
-    lifts that. Raises `LoadError`, a RuntimeError, that says what is wrong, for a file that is truncated, damaged or of another
-    format.
+    path, and safetensors or PyTorch's zip format. Compressed npz files may become at most `max_ratio` times as large in
+    memory, beyond 256 MiB; None lifts that. Raises `LoadError`, a RuntimeError, that says what is wrong, for a file that is
+    truncated, damaged or of another format.
     """
     move = mover(map_location)
     if isinstance(f, (str, os.PathLike)):
@@ -98,6 +110,16 @@ def load(f: Path | IO[bytes], map_location: MapLocation = None, *, weights_only:
     if not hasattr(f, "read"):
         raise TypeError(f"expected a path or a binary file to read from, not {type(f).__name__}")
     return _read(_from_its_start(f), f"file {getattr(f, 'name', type(f).__name__)!s}", move, False, max_ratio)
+
+
+_FORMATS = {".npz": "npz", **dict.fromkeys((".pt", ".pth", ".bin"), "pytorch")}
+
+
+def _save_pytorch(obj: Any, f: pathlib.Path | IO[bytes]) -> None:
+    from . import pytorch
+    opened = written_at(f) if isinstance(f, pathlib.Path) else contextlib.nullcontext(f)
+    with _unchanged(pytorch.tensors_in(obj)), opened as file:
+        pytorch.write(file, obj)
 
 
 def _from_its_start(f: IO[bytes]) -> IO[bytes]:
@@ -116,13 +138,23 @@ def _packed(obj: Any) -> tuple[str, dict[str, Tensor]]:
 def _backend(format: str) -> Any:
     """The module that reads and writes a format, imported by those who use it."""
     if format not in ("safetensors", "npz"):
-        raise ValueError(f"format must be 'safetensors' or 'npz', not {format!r}")
+        raise ValueError(f"format must be 'safetensors', 'npz' or 'pytorch', not {format!r}")
     return importlib.import_module(f".{format}", __package__)
 
 
 def _read(file: IO[bytes], name: str, move: Callable[[Tensor, Device], Tensor], mapped: bool, max_ratio: float | None) -> Any:
     """The content of a file that is at its beginning and can seek."""
     try:
+        start = file.read(16)
+        file.seek(0)
+        if start[:4] == b"PK\x03\x04" or start[:1] == b"\x80":
+            from . import pytorch
+            if pytorch.is_legacy(start):
+                if mapped:
+                    raise ValueError("mmap=True needs safetensors or PyTorch's zip format, and this is the format before it")
+                return pytorch.read_legacy(file, move)
+            if start[8:9] != b"{" and pytorch.is_archive(file):
+                return pytorch.read_archive(file, move, mapped, max_ratio)
         structure, arrays = _read_arrays(file, mapped, max_ratio)
         with damage_noticed():
             document = {} if structure is None else json.loads(structure)

@@ -65,8 +65,7 @@ def read(file: IO[bytes], max_ratio: float | None) -> tuple[str | None, dict[str
         members = archive.infolist()
         for member in members:
             if not member.filename.endswith(".npy"):
-                raise Damaged(f"it is a zip archive, but not npz: it contains '{member.filename}'. PyTorch's own files (.pt, "
-                              ".pth) hold pickled code: save those as safetensors with PyTorch.")
+                raise Damaged(f"it is a zip archive, but neither npz nor PyTorch's: it contains '{member.filename}'")
         check_ratio(sum(member.file_size for member in members), file.seek(0, os.SEEK_END), max_ratio)
         for member in members:
             name = member.filename.removesuffix(".npy")
