@@ -224,8 +224,12 @@ def test_foreign_files(tmp_path: Path) -> None:
             lucid.load(tmp_path / name)
     with zipfile.ZipFile(tmp_path / "net.pt", "w") as archive:
         archive.writestr("net/data.pkl", b"x")
-    with pytest.raises(LoadError, match="not npz: it contains 'net/data.pkl'"):
+    with pytest.raises(LoadError, match="its pickle is damaged"):
         lucid.load(tmp_path / "net.pt")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("text", b"x")
+    with pytest.raises(LoadError, match="neither npz nor PyTorch's: it contains 'text'"):
+        lucid.load(tmp_path / "other.zip")
     with pytest.raises(FileNotFoundError):
         lucid.load(tmp_path / "missing")
 
@@ -305,7 +309,7 @@ def test_permissions_and_links(tmp_path: Path) -> None:
 
 
 def test_formats_and_files(tmp_path: Path) -> None:
-    for name, start in (("a.npz", b"PK"), ("a.safetensors", b"{"), ("a.pt", b"{")):
+    for name, start in (("a.npz", b"PK"), ("a.safetensors", b"{"), ("a.ckpt", b"{"), ("a.pt", b"PK")):
         lucid.save({"a": lucid.ones(1)}, str(tmp_path / name))
         content = (tmp_path / name).read_bytes()
         assert (content if start == b"PK" else content[8:]).startswith(start)
