@@ -6,9 +6,7 @@ numba nor cupy: they come with the first operation that needs them.
 from builtins import bool as _bool
 from math import e, inf, nan, pi
 
-from . import _old_names, autograd, gpu
-from ._absent import explain as _explain
-from ._builtins import publish
+from . import autograd, gpu
 from ._determinism import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,
@@ -35,6 +33,9 @@ from ._format import set_printoptions
 from ._layout import Layout as layout
 from ._layout import strided
 from ._limits import can_cast, finfo, iinfo
+from ._namespace import old_names as _old_names
+from ._namespace.absent import explain as _explain
+from ._namespace.builtins import publish
 from ._precision import get_float32_matmul_precision, set_float32_matmul_precision
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled

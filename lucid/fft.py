@@ -1,5 +1,5 @@
 """Discrete Fourier transforms, under the names of `torch.fft` (https://docs.pytorch.org/docs/2.13/fft.html)."""
-from ._builtins import publish
+from ._namespace.builtins import publish
 from .ops.fft.fft import (
            fft,
            fft2,

@@ -1,5 +1,5 @@
 """Linear algebra, under the names of `torch.linalg` (https://docs.pytorch.org/docs/2.13/linalg.html)."""
-from ._builtins import publish
+from ._namespace.builtins import publish
 from .backends.common.linalg import LinAlgError
 from .ops.linalg.det import linalg_det as det
 from .ops.linalg.det import linalg_slogdet as slogdet

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._builtins import publish
+from ._namespace.builtins import publish
 from .ops.elementwise.binary import xlog1py, xlogy
 from .ops.elementwise.gamma import digamma, polygamma, zeta
 from .ops.elementwise.gamma import digamma as psi

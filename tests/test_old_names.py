@@ -9,7 +9,7 @@ import pytest
 
 import lucid
 from lucid import nn, optim
-from lucid._old_names import _MOVED
+from lucid._namespace.old_names import _MOVED
 
 
 def by_name(module: str, name: str) -> Any:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._builtins import publish
+from .._namespace.builtins import publish
 from ..autograd.inplace import write
 from ..backends.memory_format import contiguous_format
 from ..ops._operands import require_tensor

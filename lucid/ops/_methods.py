@@ -15,7 +15,7 @@ from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
-from .._keywords import with_all_keywords
+from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
 from ..backends.elementwise import ROWS

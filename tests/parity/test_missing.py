@@ -7,7 +7,7 @@ import re
 import pytest
 
 import lucid
-from lucid import _absent
+from lucid._namespace import absent
 from tests.parity import missing
 
 ROWS = re.findall(r"^\| `torch\.?([\w.]*)`[^|]*\| (.*) \|$", missing.PAGE.read_text(encoding="utf-8").partition(missing.HEAD)[2], re.MULTILINE)
@@ -50,12 +50,12 @@ def test_other_names_have_the_usual_error() -> None:
 
 def test_the_advice_is_for_what_is_missing() -> None:
     spaces = [lucid, lucid.autograd, lucid.data, lucid.func, lucid.nn, lucid.optim]
-    there = {name for name in _absent._INSTEAD for space in spaces if hasattr(space, name)}
+    there = {name for name in absent._INSTEAD for space in spaces if hasattr(space, name)}
     assert there <= {"grad"}  # of lucid.autograd
 
 
 def test_what_the_advice_names_is_there() -> None:
-    for text in set(_absent._INSTEAD.values()):
+    for text in set(absent._INSTEAD.values()):
         for name in re.findall(r"lucid\.([\w.]+\w)", text):
             importlib.import_module("lucid")
             assert missing._find(lucid, name.rpartition(".")[0]) is not None and eval(f"lucid.{name}", {"lucid": lucid})

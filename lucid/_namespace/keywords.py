@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ._layout import Layout
+from .._layout import Layout
 
 Function = Callable[..., Any]
 

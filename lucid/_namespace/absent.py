@@ -7,7 +7,7 @@ import functools
 import sys
 from typing import Any
 
-from ._lazy import LAZY, load
+from .lazy import LAZY, load
 
 _CAST = "there is no automatic mixed precision: cast the model and its input, as in model.bfloat16()"
 _COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from ._keywords import with_all_keywords
+from .keywords import with_all_keywords
 
 #: The functions of PyTorch's own namespace that are written in Python.
 PYTHON = frozenset("""

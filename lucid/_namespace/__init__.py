@@ -1,0 +1,8 @@
+"""How the public names of lucid come about.
+
+`builtins`: functions that do not become methods where a class has them as attributes.
+`keywords`: NumPy's names of arguments, and those of every function that makes a tensor.
+`lazy`: what is imported when it is first asked for.
+`absent`: errors that say what to do instead of what lucid lacks.
+`old_names`: modules by the names that they had before.
+"""
