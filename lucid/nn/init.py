@@ -247,7 +247,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return warning
 
 
-uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
-xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
-kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))
-orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
+uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
+eye, dirac, orthogonal, sparse = _deprecated(eye_), _deprecated(dirac_), _deprecated(orthogonal_), _deprecated(sparse_)
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-import lucid
-
+from .._dtypes import bfloat16, complex64, complex128, float16, float32, float64, int64, promote_types
+from ..ops.creation.creation import as_tensor, tensor
 from ..tensor import Tensor
 
 #: (rtol, atol) of each dtype; those of all others are 0.
-TOLERANCES = {lucid.float16: (1e-3, 1e-5), lucid.bfloat16: (1.6e-2, 1e-5), lucid.float32: (1.3e-6, 1e-5),
-              lucid.float64: (1e-7, 1e-7), lucid.complex64: (1.3e-6, 1e-5), lucid.complex128: (1e-7, 1e-7)}
+TOLERANCES = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5),
+              float64: (1e-7, 1e-7), complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
 Message = str | Callable[[str], str] | None
 
 
@@ -45,7 +45,7 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
                     msg: str = "") -> None:
     """The old form of `assert_close`, which compares numbers only and warns."""
     warnings.warn("assert_allclose() is deprecated since 1.12. Please use assert_close() instead.", FutureWarning, stacklevel=2)
-    actual, expected = (t if isinstance(t, Tensor) else lucid.tensor(t) for t in (actual, expected))
+    actual, expected = (t if isinstance(t, Tensor) else tensor(t) for t in (actual, expected))
     if rtol is None and atol is None:
         rtol, atol = max(TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (actual, expected))
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False,
@@ -89,16 +89,16 @@ def _of_leaves(actual: Any, expected: Any, path: tuple[Any, ...], options: dict[
         return _of_numbers(actual, expected, path, options)
     if not all(isinstance(value, (Tensor, np.ndarray, numbers.Number)) for value in (actual, expected)):
         raise TypeError(_at(f"No comparison pair was able to handle inputs of type {kinds[0]} and {kinds[1]}.", path))
-    return _of_tensors(*(value.detach() if isinstance(value, Tensor) else lucid.as_tensor(value) for value in (actual, expected)),
-                       path, options)
+    ours, theirs = (value.detach() if isinstance(value, Tensor) else as_tensor(value) for value in (actual, expected))
+    return _of_tensors(ours, theirs, path, options)
 
 
 def _of_numbers(actual: Any, expected: Any, path: tuple[Any, ...], options: dict[str, Any]) -> str | None:
     if options["check_dtype"] and type(actual) is not type(expected):
         return _at(f"The (d)types do not match: {type(actual)} != {type(expected)}.", path)
-    kinds = [lucid.complex128 if isinstance(value, complex) else lucid.float64 if isinstance(value, float) else lucid.int64
-             for value in (actual, expected)]
-    rtol, atol = _tolerances(*kinds, options)
+    first, second = [complex128 if isinstance(value, complex) else float64 if isinstance(value, float) else int64
+                     for value in (actual, expected)]
+    rtol, atol = _tolerances(first, second, options)
     if _close(np.asarray(actual), np.asarray(expected), rtol, atol, options["equal_nan"]).all():
         return None
     if rtol == atol == 0:
@@ -123,8 +123,8 @@ def _of_tensors(actual: Tensor, expected: Tensor, path: tuple[Any, ...], options
     if options["check_stride"] and actual.stride() != expected.stride():
         return _at(f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.", path)
     rtol, atol = _tolerances(actual.dtype, expected.dtype, options)
-    common = lucid.promote_types(actual.dtype, expected.dtype)
-    wide = {"f": np.float64, "c": np.complex128}.get(common.kind, np.dtype(np.float64) if common == lucid.bfloat16 else common)
+    common = promote_types(actual.dtype, expected.dtype)
+    wide = {"f": np.float64, "c": np.complex128}.get(common.kind, np.dtype(np.float64) if common == bfloat16 else common)
     ours, theirs = (t.to("cpu").to(common).numpy().astype(wide) for t in (actual, expected))
     close = _close(ours, theirs, rtol, atol, options["equal_nan"])
     return None if close.all() else _at(_report(ours, theirs, close, rtol, atol), path)

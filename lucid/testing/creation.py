@@ -4,8 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import lucid
-
+from .._dtypes import bfloat16, complex128, float32, float64, int64
+from .._limits import finfo, iinfo
+from ..ops.creation.creation import empty
+from ..ops.manipulation.complex import complex
+from ..ops.random.random import randint
 from ..tensor import Tensor
 
 
@@ -24,26 +27,26 @@ def make_tensor(*shape: Any, dtype: Any, device: Any = None, low: float | None =
     sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if noncontiguous and memory_format is not None:
         raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive.")
-    dtype = lucid.empty(0, dtype=dtype).dtype
-    kind = "f" if dtype == lucid.bfloat16 else dtype.kind
+    dtype = empty(0, dtype=dtype).dtype
+    kind = "f" if dtype == bfloat16 else dtype.kind
     default = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
     first, last = _limits(default[0] if low is None else low, default[1] if high is None else high, dtype, kind)
     # Every second column of a wider tensor has gaps.
     gaps = noncontiguous and math.prod(sizes) > 1
     full = (*sizes[:-1], 2 * sizes[-1]) if gaps else sizes
     if kind in "bui":
-        made = lucid.randint(math.floor(first), math.ceil(last), full, dtype=lucid.int64, device=device).to(dtype)
+        made = randint(math.floor(first), math.ceil(last), full, dtype=int64, device=device).to(dtype)
     elif kind == "c":
-        part = lucid.float64 if dtype == lucid.complex128 else lucid.float32
-        made = lucid.complex(*(lucid.empty(full, dtype=part, device=device).uniform_(first, last) for _ in range(2)))
+        part = float64 if dtype == complex128 else float32
+        made = complex(*(empty(full, dtype=part, device=device).uniform_(first, last) for _ in range(2)))
     else:
-        made = lucid.empty(full, dtype=dtype, device=device).uniform_(first, last)
+        made = empty(full, dtype=dtype, device=device).uniform_(first, last)
     if gaps:
         made = made[..., ::2]
     elif memory_format is not None:
         made = made.clone(memory_format=memory_format)
     if exclude_zero:
-        made[made == 0] = 1 if kind in "bui" else lucid.finfo(dtype).tiny
+        made[made == 0] = 1 if kind in "bui" else finfo(dtype).tiny
     return made.requires_grad_() if requires_grad else made
 
 
@@ -56,5 +59,5 @@ def _limits(low: float, high: float, dtype: Any, kind: str) -> tuple[float, floa
         if low < 0 or high > 2:
             raise ValueError(f"`low` and `high` of bools must be within [0, 2], got {low} and {high}")
         return low, high
-    info = lucid.iinfo(dtype) if kind in "ui" else lucid.finfo(dtype)
+    info = iinfo(dtype) if kind in "ui" else finfo(dtype)
     return max(low, info.min), min(high, info.max + (kind in "ui"))

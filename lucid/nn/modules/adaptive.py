@@ -67,9 +67,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw new parameters."""
         self.head.reset_parameters()
-        for projection, output in self.tail:
-            projection.reset_parameters()
-            output.reset_parameters()
+        for cluster in self.tail:
+            for layer in cluster.children():
+                layer.reset_parameters()
 
     def forward(self, input: Tensor, target: Tensor) -> _Result:
         """(N, in_features) and targets (N,), or (in_features,) and a 0-d one."""

@@ -3,6 +3,7 @@ storages), and then the elements of each storage behind their number.
 """
 from __future__ import annotations
 
+import functools
 import struct
 import sys
 from collections.abc import Callable
@@ -68,7 +69,8 @@ def read_legacy(file: IO[bytes], move: Callable[[Tensor, Device], Tensor]) -> An
                 raise Damaged(f"storage {key} has {count} elements where its tensors expect another number")
             data = filled(file, sizes[key])
             contents[key] = data if sys.byteorder == "little" else swap(data, found[key].dtype)  # type: ignore[arg-type]
-        memories = {key: Memory(sizes[key], found[key].memory.device, lambda key=key: contents[key], move) for key in found}
+        memories = {key: Memory(sizes[key], found[key].memory.device, functools.partial(contents.__getitem__, key), move)
+                    for key in found}
         file.seek(place)
         return unpickle(file, known, lambda identifier: Storage(memories[identifier[2]], identifier[1]))
 

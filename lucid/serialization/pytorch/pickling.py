@@ -28,7 +28,7 @@ class Pickler:
 
     def memories(self) -> list[Any]:
         """The bytes of each storage, in the order of their keys."""
-        return [memoryview(memory) for memory in self._memories]
+        return [memory.data for memory in self._memories]
 
     def pickle(self, obj: Any) -> bytes:
         """The pickle of `obj`. Raises TypeError for what PyTorch would not read without running code."""
