@@ -10,13 +10,11 @@ from typing import Any
 from bench.timing import FAKED, is_fake
 
 _MOST = 50  # calls of a group
-_GROUP = 2e-3  # seconds of one
-_ROUNDS = 5
 _BYTES = 256 << 20  # of a copy
 
 
-def device_seconds(call: Callable[[], Any]) -> float:
-    """The median time of a call between two events.
+def device_seconds(call: Callable[[], Any], rounds: int = 5, group: float = 2e-3) -> float:
+    """The time of a call between two events: the median of so many rounds of about so many seconds.
 
     A long copy goes before, so that all launches are there when the first one begins: the device never waits for the host. That
     is not so where a call launches more than the queue of a stream takes (about a thousand), or waits for the device itself.
@@ -33,11 +31,11 @@ def device_seconds(call: Callable[[], Any]) -> float:
     host = time.perf_counter() - start
     cupy.cuda.Device().synchronize()
     once = max(time.perf_counter() - start, 1e-6)
-    calls = min(_MOST, max(1, int(_GROUP / once)))
+    calls = min(_MOST, max(1, int(group / once)))
     stream, source, target = cupy.cuda.get_current_stream(), cupy.empty(_BYTES, cupy.uint8), cupy.empty(_BYTES, cupy.uint8)
     copies = 1 + int(1.5 * host * calls / (2 * _BYTES / 2e12))  # at 2 TB/s, or slower
     times = []
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         for _ in range(min(copies, 100)):
             target.data.copy_from_device_async(source.data, _BYTES, stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from bench.environment import child_environment
 from bench.timing import FAKE
 
 PLACE = "LUCID_BENCH_PLACE"
@@ -17,7 +18,8 @@ def place() -> str:
 
 def variables(chosen: str) -> dict[str, str]:
     """The environment of processes that run at a place."""
-    found = {name: value for name, value in os.environ.items() if name not in ("LUCID_GPU", FAKE)} | {PLACE: chosen}
+    found = {name: value for name, value in child_environment("ours").items() if name not in ("LUCID_GPU", FAKE)}
+    found[PLACE] = chosen
     if chosen == SIMULATOR:
         found["LUCID_GPU"] = "simulated"
     if chosen != GPU:

@@ -1,0 +1,59 @@
+"""The targets and training steps beside PyTorch: each side in its own process, a block each in turn, as in `run.py`.
+
+Fewer and shorter rounds than there, and no errors against float64, which the gate has found: the time goes to more rows. Beside the
+time that a user sees stands that of the device alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from bench import gpu_targets, targets
+from bench.driver import Driver, Pace, WorkerFailed
+from bench.gpu.place import GPU, SIMULATOR, place
+
+if TYPE_CHECKING:
+    from bench.gpu.part import Time
+
+PACE = Pace(rounds=4, most=8, seconds=0.03, patience=0.1)
+#: The families, what is asked for most first.
+FIRST = ("targets.training", "gpu_targets.large_models", "targets.attention", "gpu_targets.half_attention", "targets.convolutions",
+         "targets.adam", "targets.chain", "gpu_targets.memory_bound")
+#: On the simulator, which takes minutes for more.
+SIMULATED = ("gpu_targets.half_attention",)
+
+
+def families() -> list[str]:
+    """All that there are, in order."""
+    everything = [f"targets.{name}" for name in targets.FAMILIES] + [f"gpu_targets.{name}" for name in gpu_targets.FAMILIES]
+    if place() == SIMULATOR:
+        return [name for name in everything if name in SIMULATED]
+    return [*FIRST, *(name for name in everything if name not in FIRST)]
+
+
+def measure(given: Time) -> Iterator[dict[str, Any]]:
+    """A row for each case. A process that ends takes its family with it, and the next family begins with new ones."""
+    sides = ["ours", *(["torch"] if given.facts.get("torch_cuda") else [])]
+    driver: Driver | None = None
+    try:
+        for family in families():
+            if driver is None:
+                driver = Driver("gpu", place() != GPU, sides, PACE if place() == GPU else Pace(1, 1, 0.0, 0.0), errors=False)
+            try:
+                yield from _family(driver, family)
+            except WorkerFailed as error:
+                yield {"name": family, "failed": str(error)}
+                driver.close()
+                driver = None
+    finally:
+        if driver is not None:
+            driver.close()
+
+
+def _family(driver: Driver, family: str) -> Iterator[dict[str, Any]]:
+    for result in driver.run(family):
+        if not result["failure"] and not result["missing"]:
+            result["device_seconds"] = driver.device_seconds() / driver.facts["operations"]
+        result["bytes"] = driver.facts["bytes"] / driver.facts["operations"]
+        yield result
