@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bench import environment
-from bench.gpu.place import GPU, SIMULATOR, place
+from bench.gpu.place import GPU, SIMULATOR, STUB, place
 
 if TYPE_CHECKING:
     from bench.gpu.part import Time
@@ -35,17 +35,19 @@ def measure(given: Time) -> Iterator[dict[str, Any]]:
     if problem is not None:
         yield facts | {"problem": problem}
         return
+    if place() == STUB:
+        yield facts | {"environment": environment.describe() | {"gpu": "stub", "compute_capability": "90"}}
+        return
     about = environment.describe("gpu")
-    if place() == GPU:
-        if importlib.util.find_spec("torch"):
-            import torch
+    if importlib.util.find_spec("torch"):
+        import torch
 
-            facts["torch_cuda"] = torch.cuda.is_available()
-            facts["torch"] = torch.__version__
-            if not facts["torch_cuda"]:
-                missing.append("PyTorch is there but sees no GPU: no ratios")
-        if shutil.which("g++") is None:
-            missing.append("g++ (the simulator's own tests are skipped without it)")
+        facts["torch_cuda"] = torch.cuda.is_available()
+        facts["torch"] = torch.__version__
+        if not facts["torch_cuda"]:
+            missing.append("PyTorch is there but sees no GPU: no ratios")
+    if shutil.which("g++") is None:
+        missing.append("g++ (the simulator's own tests are skipped without it)")
     yield facts | {"environment": about}
 
 

@@ -46,7 +46,7 @@ class Batch:
                          "parts": {}}
         with tempfile.TemporaryDirectory() as folder, self._bar() as bar:
             about = self._part("about", 60, {}, pathlib.Path(folder), bar)
-            facts = about["rows"][0] if about["rows"] else {"problem": about["end"]}
+            facts = about["rows"][0] if about["rows"] else {"problem": f"{about['end']}\n{about.get('output', '')}"}
             if "problem" in facts:
                 print(f"nothing can be measured here: {facts['problem']}", file=sys.stderr)
                 return 2
