@@ -10,9 +10,8 @@ import json
 import os
 from typing import Any
 
-from bench.gpu.place import SIMULATOR, place, prepare
+from bench.gpu.place import FILE, POISON, SIMULATOR, place, prepare
 
-FILE, POISON = "LUCID_BENCH_OUTCOMES", "LUCID_BENCH_POISON"
 _NAN = 0xFF  # each byte: a NaN of every floating-point dtype, -1 of the integers
 
 prepare()  # before the tests import CuPy

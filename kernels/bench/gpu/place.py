@@ -8,6 +8,8 @@ from bench.environment import child_environment
 from bench.timing import FAKE
 
 PLACE = "LUCID_BENCH_PLACE"
+#: For `outcomes`: the file for them, and whether memory is full of NaN.
+FILE, POISON = "LUCID_BENCH_OUTCOMES", "LUCID_BENCH_POISON"
 GPU, SIMULATOR, STUB = "gpu", "simulator", "stub"
 
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from bench.environment import ROOT, child_environment, cpu_count
-from bench.gpu.outcomes import FILE, POISON
-from bench.gpu.place import GPU, place
+from bench.gpu.place import FILE, GPU, POISON, place
 
 if TYPE_CHECKING:
     from bench.gpu.part import Time

@@ -55,6 +55,7 @@ def _worst(name: str, rows: Rows) -> str:
         return ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "no test ran"
     if name == "rows":
         words = [status(row).split(":")[0] for row in rows if "family" in row]
+        words += ["failed"] * sum("failed" in row for row in rows)
         return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words) if word)
     failed = sum(bool(row.get("failed") or row.get("wrong")) for row in rows)
     return f"{failed} failed" if failed else "none failed"
