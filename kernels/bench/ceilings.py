@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-
 #: What a case computes in on a GPU -> cuBLAS's names of the types of matrices and sums, and how often it multiplies. A CPU has
 #: float32 alone.
 ARITHMETIC = {"float32": ("float32", "float32", 1), "tf32": ("float32", "tf32", 1), "3xtf32": ("float32", "tf32", 3),

@@ -108,7 +108,8 @@ class Driver:
         for name, value in self.remotes[0].ask("ceilings", seconds=self.pace.seconds).items():
             self.ceilings.setdefault(name, []).append(value)
         while True:
-            facts = {remote.side: remote.ask("next", errors=self.errors) for remote in self.remotes}  # one at a time: it may compile
+            # One at a time: it may compile.
+            facts = {remote.side: remote.ask("next", errors=self.errors) for remote in self.remotes}
             if facts["ours"].get("end"):
                 return
             yield self._result(family, facts)

@@ -15,12 +15,13 @@
     kernels      the time of the kernels alone, by events
     tests        the tests that use the device, as far as the time allows, with the names of those that fail
 
-It needs lucid's packages (numpy, numba, ml_dtypes, safetensors) and cupy-cuda13x or cupy-cuda12x, with NVRTC and CUDA's headers
-(`cupy-cuda13x[ctk]`, or a toolkit); pytest for the gate and the tests, better with pytest-xdist and pytest-timeout; PyTorch with CUDA
-for the ratios; tqdm for the bar. Where something is missing it says what to install, and does the rest. Nothing is downloaded.
+It needs lucid's packages (numpy, numba, ml_dtypes, safetensors) and cupy-cuda13x or cupy-cuda12x, with cuBLAS, NVRTC and CUDA's
+headers (`cupy-cuda13x[ctk]`, or a toolkit); pytest for the gate and the tests, better with pytest-xdist and pytest-timeout;
+PyTorch with CUDA for the ratios; tqdm for the bar. Where something is missing it says what to install, and does the rest. Nothing
+is downloaded.
 
-Exit status: 2 if nothing can run here, 1 if a part or a check failed. With `--dry` and `--stub` times are made up, results are marked,
-and neither a tuning table nor anything in kernels/bench/results/ is written: they need `--output`, or only print.
+Exit status: 2 if nothing can run here, 1 if a part or a check failed. With `--dry` and `--stub` times are made up, results are
+marked, and neither a tuning table nor anything in kernels/bench/results/ is written: they go to `--output`, or are printed only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One side of the comparison in its own process: prepares cases and times blocks when the driver says so.
 
 The driver writes one JSON object a line, the answer is one JSON object a line. Commands: `open` a family, `next` case,
-`block` of the current case, its seconds on the `device`, `floor` of the current case, `ceilings` of the machine, `about` the libraries.
+`block` of the current case, its seconds on the `device`, `floor` of the current case, `ceilings` of the machine, `about`
+the libraries.
 """
 
 from __future__ import annotations

@@ -68,6 +68,6 @@ def _problem() -> str | None:
         if int(x[0]) != 2:
             return f"a kernel of one thread gives {int(x[0])} instead of 2"
     except Exception as error:
-        return (f"CuPy does not work here: {type(error).__name__}: {error}. It needs NVIDIA's driver, and NVRTC with CUDA's headers:"
-                " pip install 'cupy-cuda13x[ctk]', or nvidia-cuda-nvrtc, nvidia-cuda-runtime, nvidia-cuda-cccl and nvidia-cublas")
+        return (f"CuPy does not work here: {type(error).__name__}: {error}. It needs NVIDIA's driver, cuBLAS, and NVRTC with "
+                "CUDA's headers: pip install 'cupy-cuda13x[ctk]', or install CUDA's toolkit")
     return None

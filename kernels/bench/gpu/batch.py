@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,34 @@ from bench.gpu.place import GPU, SIMULATOR, variables
 SHARES = {"compilation": 60, "gate": 100, "ceilings": 15, "host": 45, "tuning": 90, "rows": 140, "kernels": 30, "tests": 60}
 _GRACE = 8.0  # seconds after which a part that does not end is ended
 _SAVED = 6.0  # seconds kept for what is left to do at the end
+
+
+def run_part(name: str, where: str, seconds: float, facts: dict[str, Any], folder: pathlib.Path,
+             update: Callable[[str, pathlib.Path], None]) -> dict[str, Any]:
+    """Run a part at a place in a process of its own, and end it with all that it has started when its time is over."""
+    path = folder / f"{name}.jsonl"
+    path.touch()
+    command = [sys.executable, "-m", "bench.gpu.part", name, "--seconds", f"{seconds:.1f}", "--rows", str(path),
+               "--facts", json.dumps(facts)]
+    with (folder / f"{name}.txt").open("w+") as output:
+        process = subprocess.Popen(command, env=variables(where), cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+        start = time.monotonic()
+        try:
+            while process.poll() is None and time.monotonic() - start < seconds + _GRACE:
+                time.sleep(0.1)
+                update(name, path)
+        finally:
+            ended = process.poll() is None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # also what is left of what it has started
+            process.wait()
+        output.seek(0)
+        text = output.read()
+    rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+    last = rows.pop() if rows and "end" in rows[-1] else {
+        "end": "ended: its time was over" if ended else f"FAILED: its process ended with {process.returncode}"}
+    return {"rows": rows, **last, **({"output": text[-3000:]} if last["end"].startswith("FAILED") else {})}
 
 
 @dataclass
@@ -45,12 +74,13 @@ class Batch:
                          "place": self.place, "simulated": self.place == SIMULATOR, "measured_on_a_gpu": self.place == GPU,
                          "parts": {}}
         with tempfile.TemporaryDirectory() as folder, self._bar() as bar:
-            about = self._part("about", 60, {}, pathlib.Path(folder), bar)
+            about = run_part("about", self.place, 60, {}, pathlib.Path(folder), bar)
             facts = about["rows"][0] if about["rows"] else {"problem": f"{about['end']}\n{about.get('output', '')}"}
             if "problem" in facts:
                 print(f"nothing can be measured here: {facts['problem']}", file=sys.stderr)
                 return 2
-            self.document |= {"environment": facts.pop("environment"), "facts": facts}
+            self.document |= {"environment": facts["environment"],
+                              "facts": {name: value for name, value in facts.items() if name != "environment"}}
             for text in facts["missing"]:
                 print(f"missing: {text}", file=sys.stderr)
             for index, name in enumerate(self.chosen):
@@ -60,37 +90,11 @@ class Batch:
                 if given < 3:
                     self.document["parts"][name] = {"rows": [], "end": "no time was left"}
                     continue
-                self.document["parts"][name] = self._part(name, given, facts, pathlib.Path(folder), bar)
+                self.document["parts"][name] = run_part(name, self.place, given, facts, pathlib.Path(folder), bar)
                 self.save()
         self.save()
         print(tables.summary(self.document))
         return int(any(tables.is_bad(part) for part in self.document["parts"].values()))
-
-    def _part(self, name: str, seconds: float, facts: dict[str, Any], folder: pathlib.Path, bar: Any) -> dict[str, Any]:
-        """Run a part in a process of its own, and end it with all that it has started when its time is over."""
-        path = folder / f"{name}.jsonl"
-        path.touch()
-        command = [sys.executable, "-m", "bench.gpu.part", name, "--seconds", f"{seconds:.1f}", "--rows", str(path),
-                   "--facts", json.dumps(facts)]
-        with (folder / f"{name}.txt").open("w+") as output:
-            process = subprocess.Popen(command, env=variables(self.place), cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
-                                       start_new_session=True)
-            start = time.monotonic()
-            try:
-                while process.poll() is None and time.monotonic() - start < seconds + _GRACE:
-                    time.sleep(0.1)
-                    bar(name, path)
-            finally:
-                ended = process.poll() is None
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # also what is left of what it has started
-                process.wait()
-            output.seek(0)
-            text = output.read()
-        rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-        last = rows.pop() if rows and "end" in rows[-1] else {
-            "end": "ended: its time was over" if ended else f"FAILED: its process ended with {process.returncode}"}
-        return {"rows": rows, **last, **({"output": text[-3000:]} if last["end"].startswith("FAILED") else {})}
 
     @contextlib.contextmanager
     def _bar(self) -> Any:

@@ -16,7 +16,8 @@ from bench.gpu.place import prepare
 
 #: A part -> its module; what a module's `measure(time)` yields are the rows.
 MODULES = {"about": "about", "compilation": "compilation", "gate": "suite", "ceilings": "ceilings_of_gpu", "host": "host_times",
-           "tuning": "tuning", "rows": "rows", "kernels": "kernel_times", "tests": "suite"}
+           "tuning": "tuning", "rows": "rows", "kernels": "kernel_times", "tests": "suite",
+           "roofline": "roofline_rows"}
 
 
 class Time:

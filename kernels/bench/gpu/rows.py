@@ -1,7 +1,7 @@
 """The targets and training steps beside PyTorch: each side in its own process, a block each in turn, as in `run.py`.
 
-Fewer and shorter rounds than there, and no errors against float64, which the gate has found: the time goes to more rows. Beside the
-time that a user sees stands that of the device alone.
+Fewer and shorter rounds than there, and no errors against float64, which the gate has found: the time goes to more rows. Beside
+the time that a user sees stands that of the device alone.
 """
 
 from __future__ import annotations
@@ -17,19 +17,13 @@ if TYPE_CHECKING:
     from bench.gpu.part import Time
 
 PACE = Pace(rounds=4, most=8, seconds=0.03, patience=0.1)
-#: The families, what is asked for most first.
-FIRST = ("targets.training", "gpu_targets.large_models", "targets.attention", "gpu_targets.half_attention", "targets.convolutions",
-         "targets.adam", "targets.chain", "gpu_targets.memory_bound")
+_FIRST = ("targets.training", "gpu_targets.large_models", "targets.attention", "gpu_targets.half_attention",
+          "targets.convolutions", "targets.adam", "targets.chain", "gpu_targets.memory_bound")
+_ALL = [f"targets.{name}" for name in targets.FAMILIES] + [f"gpu_targets.{name}" for name in gpu_targets.FAMILIES]
+#: What is asked for most first.
+FAMILIES = (*_FIRST, *(name for name in _ALL if name not in _FIRST))
 #: On the simulator, which takes minutes for more.
 SIMULATED = ("gpu_targets.half_attention",)
-
-
-def families() -> list[str]:
-    """All that there are, in order."""
-    everything = [f"targets.{name}" for name in targets.FAMILIES] + [f"gpu_targets.{name}" for name in gpu_targets.FAMILIES]
-    if place() == SIMULATOR:
-        return [name for name in everything if name in SIMULATED]
-    return [*FIRST, *(name for name in everything if name not in FIRST)]
 
 
 def measure(given: Time) -> Iterator[dict[str, Any]]:
@@ -37,7 +31,7 @@ def measure(given: Time) -> Iterator[dict[str, Any]]:
     sides = ["ours", *(["torch"] if given.facts.get("torch_cuda") else [])]
     driver: Driver | None = None
     try:
-        for family in families():
+        for family in SIMULATED if place() == SIMULATOR else FAMILIES:
             if driver is None:
                 driver = Driver("gpu", place() != GPU, sides, PACE if place() == GPU else Pace(1, 1, 0.0, 0.0), errors=False)
             try:

@@ -11,8 +11,8 @@ from bench.report import status
 
 Rows = list[dict[str, Any]]
 WARNINGS = {"simulator": "SIMULATED, with a clock that is made up: this shows that the batch runs, and says nothing of a GPU.",
-            "stub": "On a CUDA that computes nothing, with a clock that is made up: this shows that the batch runs with CuPy, and "
-                    "says nothing of a GPU. Every result is wrong there."}
+            "stub": "On a CUDA that computes nothing, with a clock that is made up: this shows that the batch runs with CuPy, "
+                    "and says nothing of a GPU. Every result is wrong there."}
 
 
 def page(document: dict[str, Any]) -> str:
@@ -36,7 +36,8 @@ def summary(document: dict[str, Any]) -> str:
     """A line for each part."""
     lines = [WARNINGS[document["place"]]] if document["place"] in WARNINGS else []
     for name, part in document["parts"].items():
-        lines.append(f"{name:<12} {part['end']}, {len(part['rows'])} rows{', ' + _worst(name, part['rows']) if part['rows'] else ''}")
+        words = [part["end"], f"{len(part['rows'])} rows", *([_worst(name, part["rows"])] if part["rows"] else [])]
+        lines.append(f"{name:<12} {', '.join(words)}")
     return "\n".join(lines)
 
 
@@ -76,7 +77,8 @@ def _text(name: str) -> Callable[[dict[str, Any]], str]:
 
 
 def _failures(rows: Rows) -> list[str]:
-    return [f"- **{row.get('name') or row.get('network') or row.get('kernel')}**: {row['failed']}" for row in rows if row.get("failed")]
+    return [f"- **{next(row[name] for name in ('name', 'network', 'kernel') if name in row)}**: {row['failed']}"
+            for row in rows if row.get("failed")]
 
 
 def _compilation(rows: Rows) -> list[str]:
@@ -110,17 +112,20 @@ def _host(rows: Rows) -> list[str]:
     def ratio(row: dict[str, Any]) -> str:
         return f"{row['ours_us'] / row['torch_us']:.2f}" if row.get("torch_us") else ""
 
-    return _failures(rows) + _table({"us of the host": _text("name"), "ours": _number("ours_us"), "median": _number("ours_median_us"),
-                                     "PyTorch": _number("torch_us"), "ratio": ratio}, [row for row in rows if "ours_us" in row])
+    columns = {"us of the host": _text("name"), "ours": _number("ours_us"), "median": _number("ours_median_us"),
+               "PyTorch": _number("torch_us"), "ratio": ratio}
+    return _failures(rows) + _table(columns, [row for row in rows if "ours_us" in row])
 
 
 def _tuning(rows: Rows) -> list[str]:
     found = [row for row in rows if "key" in row]
-    lines = [f"{len(found)} problems, {sum(row.get('gain', 1) not in (None, 1.0) for row in found)} with another choice than the model's."]
+    changed = sum(row.get("best") != row.get("choice") for row in found)
+    lines = [f"{len(found)} problems, {changed} with another choice than the model's."]
     lines += [f"- **WRONG** {row['key']}: {', '.join(row['wrong'])}" for row in found if row["wrong"]]
     lines += _failures(rows)
-    return lines + [""] + _table({"problem": _text("key"), "best": _text("best"), "the model's": _text("choice"),
-                                  "gain": _number("gain", 2), "of": _text("network")}, found)
+    columns = {"problem": _text("key"), "best": _text("best"), "the model's": _text("choice"), "gain": _number("gain", 2),
+               "of": _text("network")}
+    return [*lines, "", *_table(columns, found)]
 
 
 def _rows(rows: Rows) -> list[str]:

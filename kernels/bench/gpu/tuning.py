@@ -1,7 +1,7 @@
 """Measures the configurations of convolutions and attention, and writes `cuda/tuning/sm_XY.json` for this chip.
 
-The networks and rows of the bench run once; where they come to a product or to attention that has not been seen, it is computed in
-each configuration there and then, with its own arrays. One that gives another result than the chosen one is noted and left out.
+The networks and rows of the bench run once; where they come to a product or to attention that has not been seen, it is computed
+in each configuration there and then, with its own arrays. One that gives another result than the model's choice is only noted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bench.gpu.clock import device_seconds
 from bench.gpu.place import GPU, SIMULATOR, place
@@ -108,8 +110,9 @@ class Tuner:
         wrong = []
         for candidate in dict.fromkeys((choice, *table)):
             self._forced = {key: candidate}
-            if written is not None:
-                written.fill(float("nan"))
+            if written is not None:  # full of NaN; CuPy knows less of 16-bit floats than of integers
+                bits = cupy.dtype(f"u{written.itemsize}")
+                written.view(bits).fill(np.iinfo(bits).max)
             found = _arrays(call())
             if not all(map(_are_close, _arrays(written) if written is not None else found, wanted)):
                 wrong.append(str(candidate))

@@ -61,6 +61,16 @@ class Stub:
         return dict(zip(COUNTERS, self._counts, strict=True))
 
 
+_installed: list[Stub] = []
+
+
+def current() -> Stub:
+    """The stub that this process uses. Raises RuntimeError without one."""
+    if not _installed:
+        raise RuntimeError("this process does not use the stub")
+    return _installed[0]
+
+
 def install() -> Stub:
     """Build the stub, load it and import CuPy on top of it. Raises RuntimeError with the `problem`, or if CuPy is imported."""
     missing = problem()
@@ -80,7 +90,8 @@ def install() -> Stub:
         for path, symbols in _runtimes(extensions).items():
             _redirect(path, symbols, driver)
     _compile_nothing()
-    return Stub(driver)
+    _installed.append(Stub(driver))
+    return _installed[0]
 
 
 def _extensions() -> list[pathlib.Path]:

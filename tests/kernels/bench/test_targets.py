@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import run
+from bench import environment, run
 from bench.case import Case, Side, fastest, largest_error, load
 from bench.gpu_targets import large_models
 from bench.gpu_targets.bounds import gpu_bound
@@ -48,9 +48,15 @@ TABLE = {
 }
 
 
-def test_every_row_of_the_table_is_there() -> None:
-    # The side of NumPy prepares nothing, so the full sizes cost little.
-    found = {case.name: case.target for family in run.TARGETS for case in load(family, Side("numpy"))}
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict[str, float | None]]:
+    """The targets on a CPU of all rows by family: the side of NumPy prepares nothing, so the full sizes cost little."""
+    return {family: {case.name: case.target for case in load(family, Side("numpy"))}
+            for family in (*run.TARGETS, *run.GPU_TARGETS)}
+
+
+def test_every_row_of_the_table_is_there(rows: dict[str, dict[str, float | None]]) -> None:
+    found = {name: bound for family in run.TARGETS for name, bound in rows[family].items()}
     assert {name: bound for name, bound in found.items() if bound is not None} == TABLE
 
 
@@ -138,7 +144,14 @@ def test_the_sizes_of_adam_add_up() -> None:
         assert min(sizes) > 0
 
 
-def test_the_bounds_on_a_gpu() -> None:
+def test_the_page_of_rows_that_no_gpu_has_run_has_them_all(rows: dict[str, dict[str, float | None]]) -> None:
+    """`python kernels/bench/gpu_rows.py` writes it anew."""
+    text = (environment.ROOT / "kernels" / "bench" / "results" / "gpu_rows_not_run.md").read_text()
+    names = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][2:]
+    assert sorted(names) == sorted(name for family in rows.values() for name in family)
+
+
+def test_the_bounds_on_a_gpu(rows: dict[str, dict[str, float | None]]) -> None:
     """The table of what lucid must reach on a GPU, beside PyTorch."""
     table = {
         "training step MLP 784-256-10, batch 64": 0.8, "training step digits CNN, batch 64": 0.85,
@@ -150,7 +163,7 @@ def test_the_bounds_on_a_gpu() -> None:
         "bfloat16 attention 8x8x1024x64 forward + backward": 1.3, "exp 4M floats": 1.0, "cat 16384x1024 float32": 1.0,
         "Adam 11.5M parameters, 62 tensors": 0.6, "20-op chain, 8 floats, forward + backward": 0.8,
     }
-    names = {case.name for family in (*run.TARGETS, *run.GPU_TARGETS) for case in load(family, Side("numpy"))}
+    names = {name for family in rows.values() for name in family}
     assert table.keys() <= names
     assert {name: gpu_bound(name) for name in table} == table
 
