@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef CUDA
+#define CUDA 13
+#endif
 enum { LAUNCHES, PRODUCTS, ALLOCATIONS, COPIES, COUNTERS };
 static long counters[COUNTERS];
 static int capturing;
