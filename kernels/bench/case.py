@@ -43,6 +43,7 @@ class Side:
         self.name = name
         self.device = device
         self.quick = quick
+        self.skipped: frozenset[str] = frozenset()  # names of cases that are not prepared
         self.torch: Any = importlib.import_module("torch") if name == "torch" else None
         self.xp: Any = np if name != "torch" else None
         if device == "gpu" and name != "torch":

@@ -101,10 +101,10 @@ class Driver:
         """The sides that take part."""
         return [remote.side for remote in self.remotes]
 
-    def run(self, family: str) -> Iterator[dict[str, Any]]:
-        """The result of each case of `family`, one after the other."""
+    def run(self, family: str, skipped: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """The result of each case of `family`, one after the other; those that are `skipped` have none."""
         for remote in self.remotes:
-            remote.ask("open", family=family)
+            remote.ask("open", family=family, skipped=list(skipped))
         for name, value in self.remotes[0].ask("ceilings", seconds=self.pace.seconds).items():
             self.ceilings.setdefault(name, []).append(value)
         while True:
@@ -112,6 +112,8 @@ class Driver:
             facts = {remote.side: remote.ask("next", errors=self.errors) for remote in self.remotes}
             if facts["ours"].get("end"):
                 return
+            if facts["ours"]["name"] in skipped:
+                continue
             yield self._result(family, facts)
 
     def device_seconds(self) -> float | None:

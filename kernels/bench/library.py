@@ -78,6 +78,8 @@ def target(side: Side, name: str, bound: float | None, build: Callable[[Library]
         bound, numpy = gpu_bound(name), None
     if side.name == "numpy":
         return Case(name, None if numpy is None else numpy(), target=bound, **facts)
+    if name in side.skipped:
+        return Case(name, None, target=bound, **facts)
     library = Library.of(side)
     missing = library.lacks(needs)
     if missing:

@@ -14,7 +14,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.case import Case, Side, largest_error, load
@@ -42,8 +42,9 @@ class Worker:
 
         return Roofline()
 
-    def open(self, family: str) -> dict[str, Any]:
-        """Start with the cases of `family`."""
+    def open(self, family: str, skipped: Sequence[str] = ()) -> dict[str, Any]:
+        """Start with the cases of `family`, without preparing those that are `skipped`."""
+        self.side.skipped = frozenset(skipped)
         self.cases = load(family, self.side)
         return {}
 

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 _SIMULATED = ("softmax",)  # the simulator's compiler takes seconds for each
 
 
+def instances() -> set[tuple[str, str]]:
+    """File and name of each template instance that the sources name."""
+    from lucid_kernels.cuda.runtime import source
+
+    return {(file, name) for file in source.names() for name in source.instantiations(source.load(file))}
+
+
 def modules() -> list[tuple[str, str]]:
     """File and the name of one kernel of each module; of files of one module an instance, all kernels."""
     from lucid_kernels.cuda.runtime import source

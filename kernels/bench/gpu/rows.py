@@ -27,27 +27,42 @@ SIMULATED = ("gpu_targets.half_attention",)
 
 
 def measure(given: Time) -> Iterator[dict[str, Any]]:
-    """A row for each case. A process that ends takes its family with it, and the next family begins with new ones."""
+    """A row for each case.
+
+    After an error of CUDA a process can do nothing more on the GPU: then new ones go on with the next case.
+    """
     sides = ["ours", *(["torch"] if given.facts.get("torch_cuda") else [])]
-    driver: Driver | None = None
-    try:
-        for family in SIMULATED if place() == SIMULATOR else FAMILIES:
-            if driver is None:
-                driver = Driver("gpu", place() != GPU, sides, PACE if place() == GPU else Pace(1, 1, 0.0, 0.0), errors=False)
+    pace = PACE if place() == GPU else Pace(1, 1, 0.0, 0.0)
+    for family in SIMULATED if place() == SIMULATOR else FAMILIES:
+        seen: list[str] = []
+        while True:
+            before = len(seen)
             try:
-                yield from _family(driver, family)
+                yield from _family(family, seen, sides, pace)
+                break
+            except Broken:
+                continue
             except WorkerFailed as error:
-                yield {"name": family, "failed": str(error)}
-                driver.close()
-                driver = None
+                yield {"name": family, "failed": f"after {seen[-1] if seen else 'nothing'}: {error}"}
+                if len(seen) == before:
+                    break
+
+
+class Broken(Exception):
+    """The processes are of no use any more."""
+
+
+def _family(family: str, seen: list[str], sides: list[str], pace: Pace) -> Iterator[dict[str, Any]]:
+    """The rows of a family but those `seen`, to which their names are added, by processes of its own."""
+    driver = Driver("gpu", place() != GPU, sides, pace, errors=False)
+    try:
+        for result in driver.run(family, seen):
+            seen.append(result["name"])
+            if not result["failure"] and not result["missing"]:
+                result["device_seconds"] = driver.device_seconds() / driver.facts["operations"]
+            result["bytes"] = driver.facts["bytes"] / driver.facts["operations"]
+            yield result
+            if "cuda" in result["failure"].lower():
+                raise Broken
     finally:
-        if driver is not None:
-            driver.close()
-
-
-def _family(driver: Driver, family: str) -> Iterator[dict[str, Any]]:
-    for result in driver.run(family):
-        if not result["failure"] and not result["missing"]:
-            result["device_seconds"] = driver.device_seconds() / driver.facts["operations"]
-        result["bytes"] = driver.facts["bytes"] / driver.facts["operations"]
-        yield result
+        driver.close()

@@ -44,12 +44,19 @@ def measure(given: Time) -> Iterator[dict[str, Any]]:
     """A row for each test that failed, as it comes, and one with the numbers of each call of pytest."""
     if not given.facts.get("pytest", True):
         raise RuntimeError("pytest is missing")
+    launched: set[tuple[str, str]] = set()
     for paths in (FOLDERS if place() == GPU else FEW)[given.part]:
         if given.left() > 5:
-            yield from _called(given, paths)
+            yield from _called(given, paths, launched)
+    if given.part == "gate":
+        from bench.gpu.compilation import instances
+
+        known = instances()
+        yield {"kernels": len(known), "launched": len(launched & known),
+               "not_launched": sorted(" ".join(key) for key in known - launched) if place() == GPU else []}
 
 
-def _called(given: Time, paths: str) -> Iterator[dict[str, Any]]:
+def _called(given: Time, paths: str, launched: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "outcomes")
         path.touch()
@@ -60,22 +67,25 @@ def _called(given: Time, paths: str) -> Iterator[dict[str, Any]]:
                                        stderr=subprocess.STDOUT)
             try:
                 while process.poll() is None and given.left() > 5:
-                    yield from _failed(outcomes, counts)
+                    yield from _failed(outcomes, counts, launched)
                     time.sleep(0.2)
             finally:
                 complete = process.poll() is not None
                 if not complete:
                     _end(process)
-            yield from _failed(outcomes, counts)
+            yield from _failed(outcomes, counts, launched)
             output.seek(0)
             yield {"tests": paths, "counts": counts, "complete": complete, "returned": process.returncode,
                    "output": output.read()[-1500:]}
 
 
-def _failed(outcomes: IO[str], counts: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Count the lines that are new, and give those of failures."""
+def _failed(outcomes: IO[str], counts: dict[str, int], launched: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Count the lines that are new, and give those of failures; kernels join those that were `launched`."""
     for line in outcomes:
         row = json.loads(line)
+        if "launched" in row:
+            launched.update(map(tuple, row["launched"]))
+            continue
         counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
         if row["outcome"] == "failed":
             yield row

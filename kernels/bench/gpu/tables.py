@@ -96,6 +96,9 @@ def _tests(rows: Rows) -> list[str]:
             lines.append(f"- `{row['tests']}`: {counts}{'' if row['complete'] else '; cut off when the time was over'}")
             if not row["counts"] and row["complete"]:
                 lines += ["```", row["output"], "```"]
+        elif "kernels" in row:
+            never = f"; never: {', '.join(f'`{name}`' for name in row['not_launched'])}" if row["not_launched"] else ""
+            lines.append(f"- {row['launched']} of {row['kernels']} kernels were launched{never}")
     failed = [row for row in rows if row.get("outcome") == "failed"]
     lines += [f"- FAILED `{row['test']}`" for row in failed]
     for row in failed[:5]:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from lucid_kernels import simulator
 
-from bench.gpu import batch, clock, outcomes, part, place, roofline_rows, suite, tables, tuning
+from bench.driver import WorkerFailed
+from bench.gpu import batch, clock, outcomes, part, place, roofline_rows, rows, suite, tables, tuning
 from bench.gpu.batch import SHARES, Batch
 from bench.host import stub
 from bench.timing import FAKE
@@ -190,13 +191,70 @@ def test_outcomes_of_tests(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "test_broken.py").write_text("import nothing_of_that_name\n")
     monkeypatch.setitem(suite.CHOICE, "tests", "")
     given = part.Time("tests", 9.0, {"pytest": True, "timeout": False})
-    rows = list(suite._called(given, f"{tmp_path}/test_some.py"))
+    rows = list(suite._called(given, f"{tmp_path}/test_some.py", set()))
     assert [row["test"].rpartition(":")[2] for row in rows[:-1]] == ["test_bad"]
     assert "assert 1 == 2" in rows[0]["error"]
     assert rows[-1]["counts"] == {"passed": 1, "failed": 1} and not rows[-1]["complete"]
     assert "cut off" in "\n".join(tables._tests(rows))
-    rows = list(suite._called(part.Time("tests", 60.0, {}), f"{tmp_path}/test_broken.py"))
+    rows = list(suite._called(part.Time("tests", 60.0, {}), f"{tmp_path}/test_broken.py", set()))
     assert "nothing_of_that_name" in rows[0]["error"] and rows[-1]["complete"]
+
+
+def test_a_worker_without_a_gpu_ends(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a test that failed, and only then."""
+    def lost() -> None:
+        raise cupy.cuda.runtime.CUDARuntimeError(700)
+
+    ended: list[int] = []
+    monkeypatch.setattr(outcomes.os, "_exit", ended.append)
+    monkeypatch.setattr(outcomes, "_state", outcomes._State())
+    monkeypatch.setattr(cupy.cuda.runtime, "deviceSynchronize", lost, raising=False)
+    monkeypatch.delenv(place.PLACE, raising=False)
+    for is_worker, has_failed in ((False, True), (True, False)):
+        outcomes._state.is_worker, outcomes._state.has_failed = is_worker, has_failed
+        outcomes.pytest_runtest_logfinish()
+        assert ended == []
+    outcomes._state.has_failed = True
+    outcomes.pytest_runtest_logfinish()
+    assert ended == [1]
+
+
+class Sides:
+    """In the place of a `Driver`: a case that takes the GPU away, one that ends its process, and others."""
+
+    made = 0
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        Sides.made += 1
+        self.facts = {"bytes": 4, "operations": 2}
+
+    def run(self, family: str, seen: list[str]) -> Iterator[dict[str, Any]]:
+        """A case that was seen does not come again."""
+        for name in ("good", "lost", "ends", "better"):
+            if name in seen:
+                continue
+            if name == "ends":
+                seen.append(name)
+                raise WorkerFailed("the process of ours ended")
+            yield {"name": name, "missing": "", "failure": "CUDARuntimeError: illegal address" if name == "lost" else ""}
+
+    def device_seconds(self) -> float:
+        """Of two operations."""
+        return 6.0
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def test_rows_go_on_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "Driver", Sides)
+    monkeypatch.setattr(rows, "FAMILIES", ("family",))
+    monkeypatch.setenv(place.PLACE, place.GPU)
+    found = list(rows.measure(part.Time("rows", 100, {})))
+    assert [row["name"] for row in found] == ["good", "lost", "family", "better"]
+    assert found[0]["device_seconds"] == 3.0 and found[0]["bytes"] == 2
+    assert found[2]["failed"] == "after ends: the process of ours ended"
+    assert Sides.made == 3
 
 
 def test_the_tests_of_the_gate_are_there() -> None:
@@ -275,5 +333,5 @@ def test_the_page_of_rows_that_were_not_run(tmp_path: pathlib.Path) -> None:
 @pytest.mark.skipif(not REAL or PathFinder.find_spec("cupy_backends") is None, reason="needs the real CuPy, and gcc")
 def test_parts_with_the_real_cupy(tmp_path: pathlib.Path) -> None:
     """The stub computes nothing, so that tests fail there; all else works."""
-    done = script("--stub", "--parts", "compilation", "ceilings", "host", "kernels", "--seconds", 240, "--output", tmp_path)
+    done = script("--stub", "--parts", "ceilings", "host", "--seconds", 240, "--output", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
