@@ -84,7 +84,7 @@ def pytest_runtest_teardown() -> None:
 
 
 def pytest_runtest_logfinish() -> None:
-    """End a worker that has lost its GPU in a test that failed: pytest-xdist begins another, and the next tests do not fail too."""
+    """End a worker whose GPU was lost in a test that failed: pytest-xdist begins another, so that the next do not fail too."""
     failed, _state.has_failed = _state.has_failed, False
     if failed and _state.is_worker and is_lost():
         _write_launched()
