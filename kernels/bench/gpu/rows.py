@@ -33,36 +33,37 @@ def measure(given: Time) -> Iterator[dict[str, Any]]:
     """
     sides = ["ours", *(["torch"] if given.facts.get("torch_cuda") else [])]
     pace = PACE if place() == GPU else Pace(1, 1, 0.0, 0.0)
-    for family in SIMULATED if place() == SIMULATOR else FAMILIES:
-        seen: list[str] = []
-        while True:
-            before = len(seen)
-            try:
-                yield from _family(family, seen, sides, pace)
-                break
-            except Broken:
-                continue
-            except WorkerFailed as error:
-                yield {"name": family, "failed": f"after {seen[-1] if seen else 'nothing'}: {error}"}
-                if len(seen) == before:
-                    break
+    todo = [*(SIMULATED if place() == SIMULATOR else FAMILIES)]
+    seen: list[str] = []  # of the first family
+    while todo:
+        driver, before = Driver("gpu", place() != GPU, sides, pace, errors=False), len(seen)
+        try:
+            while todo:
+                yield from _family(driver, todo[0], seen)
+                seen, before = [], 0
+                del todo[0]
+        except Broken:
+            continue
+        except WorkerFailed as error:
+            yield {"name": todo[0], "failed": f"after {seen[-1] if seen else 'nothing'}: {error}"}
+            if len(seen) == before:  # again at the same case
+                seen = []
+                del todo[0]
+        finally:
+            driver.close()
 
 
 class Broken(Exception):
     """The processes are of no use any more."""
 
 
-def _family(family: str, seen: list[str], sides: list[str], pace: Pace) -> Iterator[dict[str, Any]]:
-    """The rows of a family but those `seen`, to which their names are added, by processes of its own."""
-    driver = Driver("gpu", place() != GPU, sides, pace, errors=False)
-    try:
-        for result in driver.run(family, seen):
-            seen.append(result["name"])
-            if not result["failure"] and not result["missing"]:
-                result["device_seconds"] = driver.device_seconds() / driver.facts["operations"]
-            result["bytes"] = driver.facts["bytes"] / driver.facts["operations"]
-            yield result
-            if "cuda" in result["failure"].lower():
-                raise Broken
-    finally:
-        driver.close()
+def _family(driver: Driver, family: str, seen: list[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a family but those `seen`, to which their names are added."""
+    for result in driver.run(family, seen):
+        seen.append(result["name"])
+        if not result["failure"] and not result["missing"]:
+            result["device_seconds"] = driver.device_seconds() / driver.facts["operations"]
+        result["bytes"] = driver.facts["bytes"] / driver.facts["operations"]
+        yield result
+        if "cuda" in result["failure"].lower():
+            raise Broken

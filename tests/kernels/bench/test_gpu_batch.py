@@ -246,15 +246,32 @@ class Sides:
         """Nothing."""
 
 
-def test_rows_go_on_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "Driver", Sides)
-    monkeypatch.setattr(rows, "FAMILIES", ("family",))
+def test_a_family_that_always_ends_its_process_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ends(Sides):
+        def run(self, family: str, seen: list[str]) -> Iterator[dict[str, Any]]:
+            """Ends in its first case, if it is the first family."""
+            if family == "family":
+                raise WorkerFailed("the process of ours ended")
+            yield {"name": family, "missing": "", "failure": ""}
+
+    monkeypatch.setattr(rows, "Driver", Ends)
+    monkeypatch.setattr(rows, "FAMILIES", ("family", "another"))
     monkeypatch.setenv(place.PLACE, place.GPU)
     found = list(rows.measure(part.Time("rows", 100, {})))
-    assert [row["name"] for row in found] == ["good", "lost", "family", "better"]
+    assert [row["name"] for row in found] == ["family", "another"]
+    assert found[0]["failed"] == "after nothing: the process of ours ended"
+
+
+def test_rows_go_on_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "Driver", Sides)
+    monkeypatch.setattr(Sides, "made", 0)
+    monkeypatch.setattr(rows, "FAMILIES", ("family", "another"))
+    monkeypatch.setenv(place.PLACE, place.GPU)
+    found = list(rows.measure(part.Time("rows", 100, {})))
+    assert [row["name"] for row in found] == ["good", "lost", "family", "better", "good", "lost", "another", "better"]
     assert found[0]["device_seconds"] == 3.0 and found[0]["bytes"] == 2
     assert found[2]["failed"] == "after ends: the process of ours ended"
-    assert Sides.made == 3
+    assert Sides.made == 5
 
 
 def test_the_tests_of_the_gate_are_there() -> None:
