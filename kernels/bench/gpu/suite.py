@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Calls of pytest one after the other, what shows most first.
 FOLDERS = {"gate": ("tests/kernels/cuda",),
            "tests": ("tests/gpu tests/backends", "tests/ops/nn tests/ops/reduction tests/ops/elementwise", "tests/optim",
-                     "tests/nn", "tests/ops", "tests/autograd tests/data tests/serialization", "tests")}
+                     "tests/nn", "tests/ops", "tests/autograd tests/data tests/serialization", "tests/parity tests/examples")}
 #: On the simulator and on the stub a little, which shows that this works.
 FEW = {"gate": ("tests/kernels/cuda/indexing/test_bounds.py",), "tests": ("tests/test_maps.py",)}
 CHOICE = {"gate": "", "tests": "gpu or cuda"}  # of pytest's -k
