@@ -4,6 +4,8 @@ What is measured:
 
 `cases`: kernels, beside PyTorch's and NumPy's, a file for each family.
 `targets`: what the whole library must reach on a CPU.
+`gpu_targets`, `gpu`, `gpu_batch`: what it must reach on a GPU, and one command that measures all there is to measure on one.
+`gpu_rows`: what is known of the rows on a GPU without one.
 `networks`: training steps of some twenty networks, and inference of single samples.
 `cold_start`, `import_time`, `module_call`, `module_to`: the first step of a process; imports; module calls and moves.
 `host`: the host's time of GPU operations and steps, on a CUDA that computes nothing.

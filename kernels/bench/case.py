@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.timing import is_fake
+
 #: Who is compared: our kernels (or lucid), PyTorch, and plain NumPy (CuPy on a GPU).
 SIDES = ("ours", "torch", "numpy")
 
@@ -24,6 +26,7 @@ class Case:
     bytes: int = 0  # read and written at least, for GB/s and the floor
     traffic: str = "triad"  # how they are moved: a kernel of `roofline.STREAMS`
     flops: int = 0  # of additions and multiplications, for GFLOP/s and the floor
+    arithmetic: str = "float32"  # what a GPU computes them in: a key of `ceilings.ARITHMETIC`
     operations: int = 1  # times are divided by it: the length of a chain
     exact: Callable[[], np.ndarray] | None = None  # the result in float64
     part: Any = ...  # the index of the result that `exact` computes
@@ -40,6 +43,7 @@ class Side:
         self.name = name
         self.device = device
         self.quick = quick
+        self.skipped: frozenset[str] = frozenset()  # names of cases that are not prepared
         self.torch: Any = importlib.import_module("torch") if name == "torch" else None
         self.xp: Any = np if name != "torch" else None
         if device == "gpu" and name != "torch":
@@ -103,6 +107,8 @@ def fastest(variants: dict[str, Callable[[], Any]], synchronize: Callable[[], No
     for call in variants.values():
         call()  # memory, compilation
         synchronize()
+    if is_fake():
+        return next(iter(variants))
     start = time.perf_counter()
     while len(times[name := next(iter(variants))]) < 2 or time.perf_counter() - start < seconds * len(variants):
         for name, call in variants.items():
@@ -114,7 +120,8 @@ def fastest(variants: dict[str, Callable[[], Any]], synchronize: Callable[[], No
 
 
 def load(family: str, side: Side) -> Iterator[Case]:
-    """The cases of a family: a file of the folder `cases`, the folder `networks`, or `targets.<name>`, a file of that one."""
-    folder = "bench" if family.partition(".")[0] in ("networks", "targets") else "bench.cases"
+    """The cases of a family: a file of the folder `cases`, the folder `networks`, or `targets.<name>`, a file of that one or
+    of `gpu_targets`."""
+    folder = "bench" if family.partition(".")[0] in ("networks", "targets", "gpu_targets") else "bench.cases"
     cases: Iterator[Case] = importlib.import_module(f"{folder}.{family}").cases(side)
     return cases

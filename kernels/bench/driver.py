@@ -85,32 +85,45 @@ class Round:
 class Driver:
     """A run over families."""
 
-    def __init__(self, device: str = "cpu", quick: bool = False) -> None:
-        sides = [side for side in SIDES if side != "torch" or importlib.util.find_spec("torch")]
-        self.pace = Pace.of(quick)
+    def __init__(self, device: str = "cpu", quick: bool = False, sides: Sequence[str] | None = None, pace: Pace | None = None,
+                 errors: bool = True) -> None:
+        """All `sides` that are there, unless they are given; without `errors` nothing is computed in float64."""
+        sides = sides or [side for side in SIDES if side != "torch" or importlib.util.find_spec("torch")]
+        self.pace = pace or Pace.of(quick)
+        self.errors = errors
         self.remotes = [Remote(side, device, quick) for side in sides]
         self.rounds = self.disturbed = 0
         self.ceilings: dict[str, list[float]] = {}
+        self.facts: dict[str, Any] = {}  # what our side said of the last case
 
     @property
     def sides(self) -> list[str]:
         """The sides that take part."""
         return [remote.side for remote in self.remotes]
 
-    def run(self, family: str) -> Iterator[dict[str, Any]]:
-        """The result of each case of `family`, one after the other."""
+    def run(self, family: str, skipped: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """The result of each case of `family`, one after the other; those that are `skipped` have none."""
         for remote in self.remotes:
-            remote.ask("open", family=family)
+            remote.ask("open", family=family, skipped=list(skipped))
         for name, value in self.remotes[0].ask("ceilings", seconds=self.pace.seconds).items():
             self.ceilings.setdefault(name, []).append(value)
         while True:
-            facts = {remote.side: remote.ask("next") for remote in self.remotes}  # one at a time: it may compile
+            # One at a time: it may compile.
+            facts = {remote.side: remote.ask("next", errors=self.errors) for remote in self.remotes}
             if facts["ours"].get("end"):
                 return
+            if facts["ours"]["name"] in skipped:
+                continue
             yield self._result(family, facts)
+
+    def device_seconds(self) -> float | None:
+        """The seconds of our side on the device, for the case whose result came last."""
+        seconds: float | None = self.remotes[0].ask("device")["seconds"]
+        return seconds
 
     def _result(self, family: str, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
         ours = facts["ours"]
+        self.facts = ours
         failures = [f"{side}: {fact['failure']}" for side, fact in facts.items() if fact["failure"]]
         result: dict[str, Any] = {"family": family, "name": ours["name"], "target": ours["target"], "missing": ours["missing"],
                                   "failure": "; ".join(failures)}

@@ -76,7 +76,8 @@ def child_environment(side: str) -> dict[str, str]:
     OPENBLAS_CORETYPE is dropped, unless all libraries are restricted: it makes OpenBLAS use kernels of an older CPU.
     """
     variables = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE" or restricted()}
-    variables["PYTHONPATH"] = os.pathsep.join([str(ROOT / "kernels"), str(ROOT)])
+    others = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]  # where packages may be installed
+    variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(ROOT / "kernels"), str(ROOT), *others]))
     if side == "torch":
         places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(cpu_count())
         variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in places),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench.case import Case, Side, fastest
+from bench.gpu_targets.bounds import gpu_bound
 
 #: One way of computing a case, or several by name, of which the fastest counts.
 Calls = Callable[[], Any] | dict[str, Callable[[], Any]]
@@ -71,12 +72,14 @@ def target(side: Side, name: str, bound: float | None, build: Callable[[Library]
     """A case of both libraries: `build` prepares it on one of them, `numpy` on plain NumPy.
 
     `needs` are dotted names; lucid without one of them makes the case 'missing' instead of an error. A `build` that raises
-    is this case's failure; the next cases still run. On a GPU there are no targets, and nothing beside PyTorch.
+    is this case's failure; the next cases still run. On a GPU the targets are those of `gpu_targets`, beside PyTorch alone.
     """
     if side.device != "cpu":
-        bound = numpy = None
+        bound, numpy = gpu_bound(name), None
     if side.name == "numpy":
         return Case(name, None if numpy is None else numpy(), target=bound, **facts)
+    if name in side.skipped:
+        return Case(name, None, target=bound, **facts)
     library = Library.of(side)
     missing = library.lacks(needs)
     if missing:

@@ -148,7 +148,7 @@ class Roofline(Ceilings):
         fastest = min(measure_block(way, lambda: None, seconds / len(ways))["seconds"] for way in ways)
         return fastest * bytes / (each * count * 4)
 
-    def peak(self, seconds: float = 0.03) -> float:
+    def peak(self, seconds: float = 0.03, arithmetic: str = "float32") -> float:
         """Single-precision operations a second: fused multiply-adds on all threads, two operations each."""
         data = np.full((get_num_threads(), 16), 1e-3, np.float32)
         operations = len(data) * _STEPS * _SUMS * _LANES * 2

@@ -38,6 +38,7 @@ from bench import (  # noqa: E402  # noqa: E402
     cold_start,
     compare,
     environment,
+    gpu_targets,
     import_time,
     memory,
     module_call,
@@ -58,6 +59,8 @@ SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans",
           "small_matrices")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
+#: On a GPU there are more.
+GPU_TARGETS = tuple(f"gpu_targets.{name}" for name in gpu_targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.
 PEAK = "peak_memory"
 ALONE = {"cold_start": cold_start.report, "host": host.report, "import_time": import_time.report, "memory": memory.report,
@@ -69,9 +72,9 @@ def families(names: list[str], device: str, only_targets: bool = False) -> list[
     """The families to run: those named (with or without folder and suffix), or all that the device has."""
     everything = (*TARGETS, PEAK) if only_targets else (*KERNELS, *SHAPES, *ALONE, *TARGETS)
     if device == "gpu":
-        everything = tuple(name for name in everything if name in (*KERNELS, *TARGETS))
+        everything = (*(name for name in everything if name in (*KERNELS, *TARGETS)), *GPU_TARGETS)
     short = {family.rpartition(".")[2]: family for family in everything}
-    chosen = [pathlib.PurePath(name.removeprefix("targets.")).stem for name in names]
+    chosen = [pathlib.PurePath(name.removeprefix("gpu_").removeprefix("targets.")).stem for name in names]
     unknown = sorted(set(chosen) - set(short))
     if unknown:
         raise SystemExit(f"no such family on {device}: {', '.join(unknown)}; there are {', '.join(short)}")

@@ -43,6 +43,16 @@ def _waited_seconds() -> float:
 GROUP = {"cpu": 50e-6, "gpu": 1e-3}
 
 
+#: With this variable times are made up: for machines on which they would say nothing, so that no one takes them for measured.
+FAKE = "LUCID_BENCH_FAKE_CLOCK"
+FAKED = 1e-6  # seconds of any call
+
+
+def is_fake() -> bool:
+    """Whether times are made up."""
+    return bool(os.environ.get(FAKE))
+
+
 def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seconds: float,
                   device: str = "cpu") -> dict[str, float]:
     """Call for about `seconds`, at least once, after a warm-up.
@@ -51,6 +61,10 @@ def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seco
     ticks of 10 ms, so two of them are no evidence in a short block; the time that our threads waited for a CPU is exact, but
     says nothing of a neighbour on a core that we leave free.
     """
+    if is_fake():
+        call()
+        synchronize()
+        return {"seconds": FAKED, "fastest": FAKED, "others": 0.0}
     start = time.perf_counter()
     warm_up = 0
     while warm_up < 1 or time.perf_counter() - start < seconds / 8:

@@ -1,7 +1,8 @@
 """One side of the comparison in its own process: prepares cases and times blocks when the driver says so.
 
 The driver writes one JSON object a line, the answer is one JSON object a line. Commands: `open` a family, `next` case,
-`block` of the current case, `floor` of the current case, `ceilings` of the machine, `about` the libraries.
+`block` of the current case, its seconds on the `device`, `floor` of the current case, `ceilings` of the machine, `about`
+the libraries.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.case import Case, Side, largest_error, load
 from bench.environment import libraries
+from bench.gpu.place import prepare
 from bench.timing import measure_block
 
 
@@ -40,13 +42,14 @@ class Worker:
 
         return Roofline()
 
-    def open(self, family: str) -> dict[str, Any]:
-        """Start with the cases of `family`."""
+    def open(self, family: str, skipped: Sequence[str] = ()) -> dict[str, Any]:
+        """Start with the cases of `family`, without preparing those that are `skipped`."""
+        self.side.skipped = frozenset(skipped)
         self.cases = load(family, self.side)
         return {}
 
-    def next(self) -> dict[str, Any]:
-        """Prepare the next case: the first call, which may compile, and the error against float64.
+    def next(self, errors: bool = True) -> dict[str, Any]:
+        """Prepare the next case: the first call, which may compile, and, with `errors`, the error against float64.
 
         A case that fails answers with its `failure`, and the next ones can still run.
         """
@@ -63,7 +66,7 @@ class Worker:
                 case.call()
                 self.side.synchronize()
                 facts["first_call"] = time.perf_counter() - start
-                facts["error"] = largest_error(self.side, case)
+                facts["error"] = largest_error(self.side, case) if errors else None
             except Exception as error:
                 traceback.print_exc()
                 case.call, facts["failure"] = None, f"{type(error).__name__}: {error}"
@@ -78,7 +81,16 @@ class Worker:
     def floor(self, seconds: float) -> dict[str, Any]:
         """The time that the roofline's kernels need for the traffic and the arithmetic of the current case."""
         assert self.case is not None
-        return {"seconds": self.roofline.floor(self.case.bytes, self.case.traffic, self.case.flops, seconds)}
+        case = self.case
+        return {"seconds": self.roofline.floor(case.bytes, case.traffic, case.flops, seconds, case.arithmetic)}
+
+    def device(self) -> dict[str, Any]:
+        """The seconds that a GPU takes for the current case."""
+        from bench.gpu.clock import device_seconds
+
+        assert self.case is not None
+        assert self.case.call is not None
+        return {"seconds": device_seconds(self.case.call)}
 
     def ceilings(self, seconds: float) -> dict[str, Any]:
         """The bandwidth of memory, beyond all caches, and the peak of arithmetic at the moment."""
@@ -100,6 +112,7 @@ def main() -> None:
     options = parser.parse_args()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print must not come between the answers
+    prepare()
     worker = Worker(Side(options.side, options.device, options.quick))
     for line in sys.stdin:
         command = json.loads(line)

@@ -52,4 +52,4 @@ def _case(side: Side, shape: tuple[int, ...], causal: bool) -> Case:
     products = 6 if positions <= 4 * width and not causal else 7
     return target(side, f"attention {'x'.join(map(str, shape))}{' causal' if causal else ''} forward + backward", BOUND, both,
                   needs=("nn.functional.scaled_dot_product_attention",), flops=products * product // (2 if causal else 1),
-                  bytes=8 * arrays[0].nbytes, exact=exact, part=np.s_[0, 0])
+                  arithmetic="3xtf32", bytes=8 * arrays[0].nbytes, exact=exact, part=np.s_[0, 0])

@@ -35,8 +35,8 @@ def cases(side: Side) -> Iterator[Case]:
 
 def _cases(side: Side, layer: Layer, bounds: tuple[float, ...]) -> Iterator[Case]:
     images, filters, upstream = layer.arrays()
-    facts: dict[str, Any] = {"flops": 2 * upstream.size * filters[0].size, "needs": ("nn.functional.conv2d",),
-                             "bytes": images.nbytes + filters.nbytes + upstream.nbytes}
+    facts: dict[str, Any] = {"flops": 2 * upstream.size * filters[0].size, "arithmetic": "tf32",
+                             "needs": ("nn.functional.conv2d",), "bytes": images.nbytes + filters.nbytes + upstream.nbytes}
 
     def prepare(library: Library, layout: str, image_grad: bool, filter_grad: bool) -> tuple[Any, Any, Any]:
         x = library.in_layout(library.tensor(images, grad=image_grad), layout)

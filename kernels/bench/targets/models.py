@@ -5,14 +5,31 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bench.environment import ROOT
 from bench.library import Library
 
-GPT_LAYERS, GPT_WIDTH, GPT_HEADS, GPT_CONTEXT, GPT_VOCABULARY = 4, 256, 8, 128, 256
+
+class Decoder(NamedTuple):
+    """The sizes of a GPT."""
+
+    layers: int
+    width: int
+    heads: int
+    context: int
+    vocabulary: int
+
+    @property
+    def products(self) -> tuple[int, ...]:
+        """`Model.layers` of it. Embeddings multiply nothing; half of the two products of attention is masked."""
+        block = 12 * self.width**2 * self.context + self.context**2 * self.width
+        return (0, *[block] * self.layers, self.width * self.vocabulary * self.context)
+
+
+GPT = Decoder(4, 256, 8, 128, 256)
 
 
 def mlp(library: Library) -> Any:
@@ -73,12 +90,12 @@ def resnet18(library: Library) -> Any:
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
-def gpt(library: Library) -> Any:
+def gpt(library: Library, size: Decoder = GPT) -> Any:
     """A decoder with pre-normalisation, learnt positions and GELU; tokens (N, T) -> logits (N * T, vocabulary).
 
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2019.
     """
-    nn, F, width = library.nn, library.F, GPT_WIDTH
+    nn, F, width, group = library.nn, library.F, size.width, size.width // size.heads
 
     class Block(nn.Module):
         """Causal self-attention and a two-layer perceptron, each added to its input."""
@@ -92,7 +109,7 @@ def gpt(library: Library) -> Any:
         def forward(self, x: Any) -> Any:
             """(N, T, width) -> (N, T, width)."""
             n, t, _ = x.shape
-            heads = self.qkv(self.norm1(x)).reshape(n, t, 3, GPT_HEADS, width // GPT_HEADS).permute(2, 0, 3, 1, 4)
+            heads = self.qkv(self.norm1(x)).reshape(n, t, 3, size.heads, group).permute(2, 0, 3, 1, 4)
             mixed = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], is_causal=True)
             x = x + self.projection(mixed.transpose(1, 2).reshape(n, t, width))
             return x + self.mlp(self.norm2(x))
@@ -102,15 +119,15 @@ def gpt(library: Library) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self.tokens, self.positions = nn.Embedding(GPT_VOCABULARY, width), nn.Embedding(GPT_CONTEXT, width)
-            self.blocks = nn.Sequential(*(Block() for _ in range(GPT_LAYERS)))
-            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, GPT_VOCABULARY, bias=False)
-            self.register_buffer("order", library.lib.arange(GPT_CONTEXT), persistent=False)
+            self.tokens, self.positions = nn.Embedding(size.vocabulary, width), nn.Embedding(size.context, width)
+            self.blocks = nn.Sequential(*(Block() for _ in range(size.layers)))
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, size.vocabulary, bias=False)
+            self.register_buffer("order", library.lib.arange(size.context), persistent=False)
 
         def forward(self, tokens: Any) -> Any:
             """Tokens (N, T) -> logits (N * T, vocabulary)."""
             x = self.tokens(tokens) + self.positions(self.order[: tokens.shape[1]])
-            return self.head(self.norm(self.blocks(x))).reshape(-1, GPT_VOCABULARY)
+            return self.head(self.norm(self.blocks(x))).reshape(-1, size.vocabulary)
 
     return GPT()
 
@@ -124,9 +141,12 @@ class Model:
     image: tuple[int, ...]  # the shape of one input; () for tokens
     classes: int
     layers: tuple[int, ...]  # multiplications of each layer for one input, the first layer first
-    target: float
+    target: float | None
     needs: tuple[str, ...] = ()
     criterion: str = "CrossEntropyLoss"
+    context: int = GPT.context  # of tokens
+    dtype: str = "float32"  # of the parameters and of images
+    channels_last: bool = False  # on both sides; else PyTorch has its faster layout
 
     @property
     def flops(self) -> int:
@@ -137,7 +157,7 @@ class Model:
         """A batch of random inputs and labels."""
         rng = np.random.default_rng(0)
         if not self.image:
-            tokens = rng.integers(0, self.classes, (self.batch, GPT_CONTEXT + 1))
+            tokens = rng.integers(0, self.classes, (self.batch, self.context + 1))
             return np.ascontiguousarray(tokens[:, :-1]), tokens[:, 1:].reshape(-1)
         return rng.random((self.batch, *self.image), np.float32), rng.integers(0, self.classes, self.batch)
 
@@ -151,19 +171,12 @@ def _resnet_layers() -> tuple[int, ...]:
     return (*layers, 512 * 10)
 
 
-def _gpt_layers() -> tuple[int, ...]:
-    # Embeddings multiply nothing. Half of the two products of attention is masked.
-    attention = GPT_CONTEXT**2 * GPT_WIDTH
-    block = 12 * GPT_WIDTH**2 * GPT_CONTEXT + attention
-    return (0, *[block] * GPT_LAYERS, GPT_WIDTH * GPT_VOCABULARY * GPT_CONTEXT)
-
-
 MODELS = {
     "MLP 784-256-10, batch 64": Model(mlp, 64, (784,), 10, (784 * 256, 2560), 0.75),
     "digits CNN, batch 64": Model(digits_cnn, 64, (1, 8, 8), 10, (9 * 16 * 64, 9 * 16 * 32 * 64, 512 * 64, 640), 0.6),
     "28x28 CNN, batch 64": Model(image_cnn, 64, (1, 28, 28), 10,
                                  (9 * 32 * 784, 9 * 32 * 64 * 196, 3136 * 128, 1280), 0.5),
     "ResNet-18 CIFAR, batch 64": Model(resnet18, 64, (3, 32, 32), 10, _resnet_layers(), 0.9),
-    "GPT 4x256, context 128, batch 8": Model(gpt, 8, (), GPT_VOCABULARY, _gpt_layers(), 0.5,
+    "GPT 4x256, context 128, batch 8": Model(gpt, 8, (), GPT.vocabulary, GPT.products, 0.5,
                                              ("nn.functional.scaled_dot_product_attention",)),
 }

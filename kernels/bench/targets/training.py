@@ -15,22 +15,31 @@ LARGE = ("ResNet-18", "GPT")  # left out of quick runs
 def cases(side: Side) -> Iterator[Case]:
     """From a small perceptron to ResNet-18 and a GPT."""
     for name, model in MODELS.items():
-        if side.quick and name.startswith(LARGE):
-            continue
+        if not (side.quick and name.startswith(LARGE)):
+            yield case(side, name, model)
 
-        def build(library: Library, model: Model = model) -> Calls:
-            layouts = library.layouts() if len(model.image) == 3 else ("NCHW",)
-            return {layout: training_step(library, model, layout) for layout in layouts}
 
-        yield target(side, f"training step {name}", model.target, build, needs=model.needs, flops=model.flops)
+def case(side: Side, name: str, model: Model) -> Case:
+    """The training step of a model."""
+    def build(library: Library) -> Calls:
+        if model.channels_last:
+            return training_step(library, model, "channels_last")
+        layouts = library.layouts() if len(model.image) == 3 else ("NCHW",)
+        return {layout: training_step(library, model, layout) for layout in layouts}
+
+    arithmetic = model.dtype if model.dtype != "float32" else "tf32" if model.image[1:] else "float32"
+    return target(side, f"training step {name}", model.target, build, needs=model.needs, flops=model.flops,
+                  arithmetic=arithmetic)
 
 
 def training_step(library: Library, model: Any, layout: str = "NCHW") -> Callable[[], Any]:
     """A call that takes one step of a `Model`, or of what has its `build`, `data` and `criterion`, and returns the loss."""
     library.lib.manual_seed(0)
-    network = library.in_layout(model.build(library).to(library.device), layout)
+    dtype = getattr(library.lib, getattr(model, "dtype", "float32"))
+    network = library.in_layout(model.build(library).to(library.device, dtype), layout)
     values, labels = model.data()
-    inputs, goal = library.in_layout(library.tensor(values), layout), library.tensor(labels)
+    inputs, goal = library.tensor(values), library.tensor(labels)
+    inputs = library.in_layout(inputs.to(dtype) if inputs.is_floating_point() else inputs, layout)
     criterion = getattr(library.nn, model.criterion)()
     optimizer = library.optim.Adam(network.parameters(), lr=1e-4, fused=True)
 

@@ -103,14 +103,15 @@ def test_table() -> None:
 def test_families_are_chosen_by_name_or_file() -> None:
     assert run.families(["softmax", "conv2d.py"], "cpu") == ["softmax", "conv2d"]
     assert run.families(["targets/convolutions.py", "targets.chain"], "cpu") == ["targets.chain", "targets.convolutions"]
-    assert set(run.families([], "gpu")) == {*run.KERNELS, *run.TARGETS}
+    assert set(run.families([], "gpu")) == {*run.KERNELS, *run.TARGETS, *run.GPU_TARGETS}
     assert run.families([], "cpu", only_targets=True) == [*run.TARGETS, "peak_memory"]
     assert run.families(["chain"], "cpu", only_targets=True) == ["targets.chain"]
     with pytest.raises(SystemExit, match="no such family"):
         run.families(["nonsense"], "cpu")
     with pytest.raises(SystemExit, match="no such family"):
         run.families(["softmax"], "cpu", only_targets=True)
-    assert run.families([], "gpu", only_targets=True) == [*run.TARGETS]
+    assert run.families([], "gpu", only_targets=True) == [*run.TARGETS, *run.GPU_TARGETS]
+    assert run.families(["gpu_targets.memory_bound"], "gpu") == ["gpu_targets.memory_bound"]
 
 
 def test_workers_do_not_get_a_forced_blas_core(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def test_peak() -> None:
 def test_floor_is_that_of_the_slower_resource(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = Roofline()
     monkeypatch.setattr(measured, "stream", lambda bytes, traffic, seconds: bytes / 1e9)
-    monkeypatch.setattr(measured, "peak", lambda seconds: 1e9)
+    monkeypatch.setattr(measured, "peak", lambda seconds, arithmetic: 1e9)
     assert measured.floor(1000, "triad", 5000) == 5000 / 1e9
     assert measured.floor(9000, "triad", 5000) == 9000 / 1e9
     assert measured.floor(0, "triad", 0) is None

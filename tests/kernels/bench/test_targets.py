@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import run
+from bench import environment, run
 from bench.case import Case, Side, fastest, largest_error, load
+from bench.gpu_targets import large_models
+from bench.gpu_targets.bounds import gpu_bound
 from bench.library import Library, target
 from bench.report import row, status, target_table
 from bench.targets import adam, models
@@ -46,22 +48,28 @@ TABLE = {
 }
 
 
-def test_every_row_of_the_table_is_there() -> None:
-    # The side of NumPy prepares nothing, so the full sizes cost little.
-    found = {case.name: case.target for family in run.TARGETS for case in load(family, Side("numpy"))}
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict[str, float | None]]:
+    """The targets on a CPU of all rows by family: the side of NumPy prepares nothing, so the full sizes cost little."""
+    return {family: {case.name: case.target for case in load(family, Side("numpy"))}
+            for family in (*run.TARGETS, *run.GPU_TARGETS)}
+
+
+def test_every_row_of_the_table_is_there(rows: dict[str, dict[str, float | None]]) -> None:
+    found = {name: bound for family in run.TARGETS for name, bound in rows[family].items()}
     assert {name: bound for name, bound in found.items() if bound is not None} == TABLE
 
 
 @pytest.mark.parametrize("family", ["targets.chain", "targets.reductions", "targets.softmax_rows"])
 def test_cases_on_a_gpu(family: str) -> None:
-    """The same cases on a GPU, here the simulator: on its arrays, right, and without targets."""
+    """The same cases on a GPU, here the simulator: on its arrays, right, and with a GPU's targets."""
     problem = gpu_problem()
     if problem is not None:
         pytest.skip(problem)
     importlib.import_module("lucid.backends.gpu.backend")  # the simulator takes CuPy's place
     here, seen = Side("ours", "gpu", quick=True), 0
     for case in load(family, here):
-        assert not case.failure and not case.missing and case.target is None
+        assert not case.failure and not case.missing and case.target == gpu_bound(case.name)
         if case.call is not None:
             result = case.call()
             assert (result[0] if isinstance(result, tuple) else result).is_gpu
@@ -72,7 +80,7 @@ def test_cases_on_a_gpu(family: str) -> None:
 
 
 @pytest.mark.parametrize("side", ["ours", "torch"])
-@pytest.mark.parametrize("family", [*run.TARGETS, *run.SHAPES])
+@pytest.mark.parametrize("family", [*run.TARGETS, *run.SHAPES, *run.GPU_TARGETS])
 def test_every_target_computes_the_right_result(family: str, side: str) -> None:
     if side == "torch":
         pytest.importorskip("torch")
@@ -136,6 +144,39 @@ def test_the_sizes_of_adam_add_up() -> None:
         assert min(sizes) > 0
 
 
+def test_the_page_of_rows_that_no_gpu_has_run_has_them_all(rows: dict[str, dict[str, float | None]]) -> None:
+    """`python kernels/bench/gpu_rows.py` writes it anew."""
+    text = (environment.ROOT / "kernels" / "bench" / "results" / "gpu_rows_not_run.md").read_text()
+    names = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][2:]
+    assert sorted(names) == sorted(name for family in rows.values() for name in family)
+
+
+def test_the_bounds_on_a_gpu(rows: dict[str, dict[str, float | None]]) -> None:
+    """The table of what lucid must reach on a GPU, beside PyTorch."""
+    table = {
+        "training step MLP 784-256-10, batch 64": 0.8, "training step digits CNN, batch 64": 0.85,
+        "training step 28x28 CNN, batch 64": 0.5, "training step ResNet-18 CIFAR, batch 64": 1.0,
+        "training step GPT 4x256, context 128, batch 8": 1.0,
+        "training step ResNet-50 224x224, batch 64, channels_last, bfloat16": 1.25,
+        "training step GPT-2 12x768, context 1024, batch 4, bfloat16": 1.15,
+        "conv 3x3 64@56 weight gradient": 1.8, "attention 8x8x256x64 causal forward + backward": 1.0,
+        "bfloat16 attention 8x8x1024x64 forward + backward": 1.3, "exp 4M floats": 1.0, "cat 16384x1024 float32": 1.0,
+        "Adam 11.5M parameters, 62 tensors": 0.6, "20-op chain, 8 floats, forward + backward": 0.8,
+    }
+    names = {name for family in rows.values() for name in family}
+    assert table.keys() <= names
+    assert {name: gpu_bound(name) for name in table} == table
+
+
+def test_the_sizes_of_resnet_50() -> None:
+    network = large_models.resnet50(Library("lucid"))
+    assert sum(parameter.numel() for parameter in network.parameters()) == 25_557_032  # as torchvision's
+    assert sum(large_models.layers(large_models.DEPTHS, 224)) == 4_089_184_256
+
+
+MODELS = models.MODELS | {f"small {name}": model for name, model in large_models.QUICK.items()}
+
+
 @pytest.mark.parametrize("name", models.MODELS)
 def test_the_operations_of_a_model(name: str) -> None:
     """PyTorch counts the same multiplications in its layers (less those of attention, which are 4 % of GPT's)."""
@@ -150,14 +191,14 @@ def test_the_operations_of_a_model(name: str) -> None:
     assert model.flops == pytest.approx(counter.get_total_flops(), rel=0.05)
 
 
-@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_the_models_are_the_same_on_both_libraries(name: str) -> None:
     pytest.importorskip("torch")
     import torch
 
     import lucid
 
-    model = models.MODELS[name]
+    model = MODELS[name]
     ours, theirs = Library("lucid"), Library("torch")
     if ours.lacks(model.needs):
         pytest.skip(f"lucid lacks {ours.lacks(model.needs)}")

@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda.attention import problem
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import launch, tuning
 
 #: Dtypes as the kernels' names spell them.
 TYPES = {"float32": "float", "float16": "__half", "bfloat16": "__nv_bfloat16"}
@@ -86,8 +86,18 @@ def serves(q: Any, v: Any) -> bool:
     return q.dtype.name in TYPES and all(choices(name, q.itemsize, width, device) for name in KERNELS)
 
 
+def key(name: str, itemsize: int, width: int, heads: int, rows: int) -> str:
+    """The name of a problem in a tuning table, which has the place of its tiles among `choices`."""
+    return f"{name} {itemsize}x{width} {heads}x{rows}"
+
+
+@functools.lru_cache(4096)
 def _chosen(name: str, itemsize: int, width: int, device: int, heads: int, rows: int) -> Tiles:
-    small, large = (choices(name, itemsize, width, device) * 2)[:2]
+    found = choices(name, itemsize, width, device)
+    measured = tuning.table(cupy.cuda.Device(device).compute_capability).get(key(name, itemsize, width, heads, rows))
+    if measured is not None and measured[0] < len(found):
+        return found[measured[0]]
+    small, large = (found * 2)[:2]
     return large if heads * launch.ceil_div(rows, large.rows) >= launch.multiprocessors() else small
 
 

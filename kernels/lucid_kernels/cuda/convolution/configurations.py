@@ -6,11 +6,10 @@ shared memory and the partial sums of slices, without the latencies. The choice 
 from __future__ import annotations
 
 import functools
-import json
-import pathlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
-_TUNING = pathlib.Path(__file__).parents[1] / "tuning"
+from lucid_kernels.cuda.runtime import tuning
 
 
 class Tile(NamedTuple):
@@ -68,25 +67,22 @@ def key(kernel: str, rows: int, columns: int, slabs: int, products: int) -> str:
     return f"{kernel} {rows}x{columns}x{slabs}x{products}"
 
 
-@functools.cache
-def table(capability: str) -> dict[str, list[int]]:
-    """What was measured on chips of a compute capability, as '90': the number of the tile and the slices, by `key`."""
-    path = _TUNING / f"sm_{capability}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def candidates(slabs: int, tiles: tuple[Tile, ...] = TILES) -> Iterator[tuple[Tile, int]]:
+    """The tiles and slices among which one is chosen for sums of `slabs` slabs; no slice is empty."""
+    for tile in tiles:
+        slices = 1
+        while slices == 1 or slabs // slices >= _LEAST_SLABS:
+            yield tile, -(-slabs // -(-slabs // slices)) if slabs else 1
+            slices *= 2
 
 
 @functools.lru_cache(4096)
 def choose(capability: str, kernel: str, rows: int, columns: int, slabs: int, products: int, speed: int,
            tiles: tuple[Tile, ...] = TILES) -> tuple[Tile, int]:
     """The tile, one of `tiles`, and the slices for `products` products of rows x columns results with sums of `slabs` slabs."""
-    measured = table(capability).get(key(kernel, rows, columns, slabs, products))
+    measured = tuning.table(capability).get(key(kernel, rows, columns, slabs, products))
     if measured is not None and TILES[measured[0]] in tiles:
         return TILES[measured[0]], measured[1]
-    choices = []
-    for tile in tiles:
-        slices = 1
-        while slices == 1 or slabs // slices >= _LEAST_SLABS:
-            choices.append((model(tile, slices, rows, columns, slabs, products, speed), tile, slices))
-            slices *= 2
-    _, tile, slices = min(choices)
-    return tile, -(-slabs // -(-slabs // slices)) if slabs else 1
+    _, tile, slices = min((model(tile, slices, rows, columns, slabs, products, speed), tile, slices)
+                          for tile, slices in candidates(slabs, tiles))
+    return tile, slices

@@ -90,6 +90,23 @@ def test_the_launcher_chooses_among_what_is_compiled(flash):
     assert tables == set(CONFIGURATIONS)
 
 
+def test_what_was_measured_comes_first(flash, cp, monkeypatch, tmp_path):
+    from lucid_kernels.cuda.runtime import tuning
+
+    device = cp.cuda.runtime.getDevice()
+    problem = "flash_attention", 4, 64, device, 1, 128
+    monkeypatch.setattr(tuning, "FOLDER", tmp_path)
+    try:
+        tuning.table.cache_clear(), flash._chosen.cache_clear()
+        before = flash._chosen(*problem)
+        tuning.write(cp.cuda.Device(device).compute_capability, {flash.key("flash_attention", 4, 64, 1, 128): [1]})
+        flash._chosen.cache_clear()
+        assert (before, flash._chosen(*problem)) == tuple(flash.choices("flash_attention", 4, 64, device))
+    finally:
+        monkeypatch.undo()
+        tuning.table.cache_clear(), flash._chosen.cache_clear()
+
+
 def test_more_rows_where_they_fill_the_device(flash, cp):
     from lucid_kernels.cuda.runtime import launch
 

@@ -7,12 +7,13 @@ import json
 import pytest
 from lucid_kernels.cuda.convolution import configurations
 from lucid_kernels.cuda.convolution.configurations import TILES
+from lucid_kernels.cuda.runtime import tuning
 
 
 @pytest.fixture(autouse=True)
 def forget():
     yield
-    configurations.table.cache_clear()
+    tuning.table.cache_clear()
     configurations.choose.cache_clear()
 
 
@@ -34,15 +35,28 @@ def test_the_model():
 
 def test_what_was_measured_comes_first(tmp_path, monkeypatch):
     name = configurations.key("kernel", 100_000, 256, 36, 1)
-    (tmp_path / "sm_90.json").write_text(json.dumps({name: [2, 5]}))
-    monkeypatch.setattr(configurations, "_TUNING", tmp_path)
-    configurations.table.cache_clear()
+    monkeypatch.setattr(tuning, "FOLDER", tmp_path)
+    tuning.table.cache_clear()
+    path = tuning.write("90", {name: [2, 5]})
+    assert json.loads(path.read_text()) == {name: [2, 5]} == tuning.table("90")
+    tuning.write("90", {"another": [1]})
+    assert tuning.table("90") == {name: [2, 5], "another": [1]}
     assert choose(100_000, 256, 36) == (TILES[2], 5)
     assert choose(100_000, 256, 37) == (TILES[0], 1)
-    assert configurations.table("80") == {}
+    assert tuning.table("80") == {}
 
 
 def test_the_tables_are_sound():
-    for path in configurations._TUNING.glob("*.json"):
-        for tile, slices in json.loads(path.read_text()).values():
-            assert 0 <= tile < len(TILES) and slices >= 1
+    for path in tuning.FOLDER.glob("*.json"):
+        for name, numbers in json.loads(path.read_text()).items():
+            if name.startswith("flash_attention"):
+                assert numbers[0] >= 0 and len(numbers) == 1, name
+            else:
+                tile, slices = numbers
+                assert 0 <= tile < len(TILES) and slices >= 1, name
+
+
+def test_the_model_chooses_among_the_candidates():
+    for slabs in (0, 1, 7, 8, 100, 301):
+        found = list(configurations.candidates(slabs))
+        assert choose(500, 64, slabs) in found and len(set(found)) == len(found)

@@ -38,6 +38,18 @@ def test_values_and_gradients(cp: Any, kernels: Any, mode: str, dims: int, paddi
     np.testing.assert_array_equal(only[1].get(), found[1].get())
 
 
+@pytest.mark.parametrize(("mode", "dims"), reference.KINDS)
+def test_float32(cp: Any, kernels: Any, mode: str, dims: int) -> None:
+    how = {"mode": mode, "padding_mode": "border", "align_corners": False}
+    x, grid, g = inputs(dims, np.float32)
+    exact = [array.astype(np.float64) for array in (x, grid, g)]
+    y = kernels.grid_sample(cp.asarray(x), cp.asarray(grid), **how)
+    np.testing.assert_allclose(y.get(), reference.grid_sample(*exact[:2], mode, "border", False), atol=1e-5)
+    found = kernels.grid_sample_grad(*map(cp.asarray, (g, x, grid)), **how, with_input=True, with_grid=True)
+    for ours, slope in zip(found, reference.slopes(*exact, mode, "border", False), strict=True):
+        np.testing.assert_allclose(ours.get(), slope, atol=2e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_strides_out_and_halves(cp: Any, schedule: Any, kernels: Any, dtype: Any) -> None:
     how = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}
