@@ -1,9 +1,12 @@
-"""What PyTorch has and lucid lacks: the error of an attribute that is missing says what to do instead."""
+"""Attributes that are not there: packages that are imported when they are first asked for, and what PyTorch has and lucid lacks, of which
+the error says what to do instead.
+"""
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
-from typing import NoReturn
+from typing import Any
 
 _CAST = "there is no automatic mixed precision: cast the model and its input, as in model.bfloat16()"
 _COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
@@ -22,12 +25,17 @@ _INSTEAD = {
     **dict.fromkeys(("vmap", "grad", "grad_and_value", "vjp", "jacrev", "hessian", "functionalize"), _FUNCTIONAL),
     **dict.fromkeys(("distributed", "DataParallel", "SyncBatchNorm", "DistributedSampler"), _PROCESSES),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
-    "distributions": "tensors draw their own numbers: normal_, bernoulli_, exponential_, multinomial and others",
     "checkpoint": "activations are kept until backward",
 }
 
 
-def _absent(module: str, name: str) -> NoReturn:
+#: Packages that are imported when they are first asked for.
+_LATER = frozenset({"lucid.distributions"})
+
+
+def _absent(module: str, name: str) -> Any:
+    if f"{module}.{name}" in _LATER:
+        return importlib.import_module(f"{module}.{name}")
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
         message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"
