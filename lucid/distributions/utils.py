@@ -102,7 +102,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """The inverse of `tril_matrix_to_vec`; zeros elsewhere. Raises ValueError for a length that no triangle has."""
     # With D rows the triangle has D (D + 1) / 2 elements, shifted by the diagonal.
     size = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
-    if round(size) - size > lucid.finfo(vec.dtype).eps:
+    if abs(round(size) - size) > 1e-9:
         raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of "
                          "a square D x D matrix.")
     side = round(size)

@@ -109,6 +109,7 @@ def _with_normal(p: Any, q: Normal) -> Tensor:
 
 @_register((Beta, ContinuousBernoulli), Uniform)
 def _with_uniform(p: Any, q: Uniform) -> Tensor:
+    """Finite where q is uniform on [0, 1] too, where PyTorch has infinity for continuous Bernoulli distributions."""
     return _beyond((q.low > 0) | (q.high < 1), -p.entropy() + (q.high - q.low).log())
 
 
@@ -119,6 +120,7 @@ def _beta_continuous_bernoulli(p: Beta, q: ContinuousBernoulli) -> Tensor:
 
 @register_kl(Uniform, ContinuousBernoulli)
 def _uniform_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tensor:
+    """Finite where p is uniform on [0, 1] too, where PyTorch has infinity."""
     result = -p.entropy() - p.mean * q.logits - lucid.log1p(-q.probs) - q._log_norm()
     return _beyond((p.high > 1) | (p.low < 0), result)
 
@@ -147,7 +149,7 @@ def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
 
 
 def _infinite(p: Any, q: Any) -> Tensor:
-    """p has values that q has not, whatever the parameters are."""
+    """p has values that q has not, whatever the parameters are. The batches are broadcast, where PyTorch has that of p."""
     return lucid.full(lucid.broadcast_shapes(p.batch_shape, q.batch_shape), math.inf, dtype=p.mean.dtype, device=p.mean.device)
 
 
