@@ -1,5 +1,5 @@
-"""Attributes that are not there: packages that are imported when they are first asked for, and what PyTorch has and lucid lacks, of which
-the error says what to do instead.
+"""Attributes that are not there: packages that are imported when they are first asked for, and what PyTorch has and lucid
+lacks, of which the error says what to do instead.
 """
 from __future__ import annotations
 

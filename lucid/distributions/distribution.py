@@ -52,8 +52,8 @@ class Distribution:
             constrained = self.arg_constraints
         except NotImplementedError:
             constrained = {}
-            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
-                          "the distribution with `validate_args=False` to turn off validation.", stacklevel=4)
+            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                          "initialize the distribution with `validate_args=False` to turn off validation.", stacklevel=4)
         for name, constraint in constrained.items():
             if constraints.is_dependent(constraint):
                 continue
@@ -61,15 +61,16 @@ class Distribution:
                 continue  # the other one of two parametrisations was given
             value = getattr(self, name)
             if _refuted(constraint.check(value)):
-                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                                 f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
+                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
+                                 f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n"
+                                 f"{value}")
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distributions with their batch expanded to `batch_shape`, as `Tensor.expand` does; no memory is copied.
 
         A subclass with a constructor of its own overrides this.
         """
-        owner = next((cls for cls in type(self).__mro__ if "_parameters" in vars(cls)), None)
+        owner: Any = next((cls for cls in type(self).__mro__ if "_parameters" in vars(cls)), None)
         if owner is None:
             raise NotImplementedError
         new = self._get_checked_instance(owner, _instance)
@@ -190,8 +191,8 @@ class Distribution:
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
         if _instance is None and type(self).__init__ is not cls.__init__:
-            raise NotImplementedError(f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method "
-                                      "must also define a custom .expand() method.")
+            raise NotImplementedError(f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ "
+                                      "method must also define a custom .expand() method.")
         return self.__new__(type(self)) if _instance is None else _instance
 
     def __repr__(self) -> str:
@@ -199,5 +200,6 @@ class Distribution:
         for name in self.arg_constraints:
             value = self.__dict__.get(name)
             if value is not None:
-                shown.append(f"{name}: {value.item() if isinstance(value, Tensor) and value.numel() == 1 and not value.is_meta else value.shape}")
+                single = value.numel() == 1 and not value.is_meta
+                shown.append(f"{name}: {value if single and value.ndim else value.item() if single else value.shape}")
         return f"{self.__class__.__name__}({', '.join(shown)})"

@@ -12,8 +12,8 @@ from .utils import sum_rightmost
 class ExponentialFamily(Distribution):
     """A distribution whose density is ``exp(<t(x), theta> - F(theta) + k(x))`` with natural parameters theta.
 
-    A subclass gives `_natural_params`, `_log_normalizer` F of them, and `_mean_carrier_measure`, the expectation of k. The entropy
-    follows (Nielsen & Nock, "Entropies and cross-entropies of exponential families", 2010).
+    A subclass gives `_natural_params`, `_log_normalizer` F of them, and `_mean_carrier_measure`, the expectation of k. The
+    entropy follows (Nielsen & Nock, "Entropies and cross-entropies of exponential families", 2010).
     """
 
     @property

@@ -15,7 +15,8 @@ D = TypeVar("D", bound=Distribution)
 class Independent(Distribution, Generic[D]):
     """`base_distribution` with the last `reinterpreted_batch_ndims` dimensions of its batch as a part of the event.
 
-    ``Independent(Normal(lucid.zeros(3), 1.0), 1)`` is a distribution of vectors of 3 numbers, whose `log_prob` is the sum of theirs.
+    ``Independent(Normal(lucid.zeros(3), 1.0), 1)`` is a distribution of vectors of 3 numbers, whose `log_prob` is the sum of
+    theirs.
     """
 
     arg_constraints: dict[str, Constraint] = {}
@@ -40,11 +41,11 @@ class Independent(Distribution, Generic[D]):
         return self._finish(new, batch_shape)
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property

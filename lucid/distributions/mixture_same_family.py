@@ -39,8 +39,8 @@ class MixtureSameFamily(Distribution):
                                  f"`component_distribution.batch_shape`({batch})")
         count, given = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if count != given:
-            raise ValueError(f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` "
-                             f"({given})")
+            raise ValueError(f"`mixture_distribution component` ({count}) does not equal "
+                             f"`component_distribution.batch_shape[-1]` ({given})")
         self._num_component = count
         event_shape = component_distribution.event_shape
         self._event_ndims = len(event_shape)
@@ -49,7 +49,7 @@ class MixtureSameFamily(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         batch_shape = Size(batch_shape)
         new = self._get_checked_instance(MixtureSameFamily, _instance)
-        new._component_distribution = self._component_distribution.expand(batch_shape + (self._num_component,))
+        new._component_distribution = self._component_distribution.expand((*batch_shape, self._num_component))
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._num_component = self._num_component
         new._event_ndims = self._event_ndims
@@ -104,7 +104,7 @@ class MixtureSameFamily(Distribution):
             samples = self.component_distribution.sample(sample_shape)
             place = len(sample_shape) + len(self.batch_shape)
             index = chosen.reshape(chosen.shape + (1,) * (1 + self._event_ndims))
-            index = index.expand(samples.shape[:place] + (1,) + self.event_shape)
+            index = index.expand((*samples.shape[:place], 1, *self.event_shape))
             return lucid.gather(samples, place, index).squeeze(place)
 
     def _pad(self, x: Tensor) -> Tensor:

@@ -26,7 +26,9 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     if not all(isinstance(value, Tensor | Number) for value in values):
         raise ValueError("Input arguments must all be instances of Number, Tensor or objects implementing __torch_function__.")
     first = next((value for value in values if isinstance(value, Tensor)), None)
-    like: dict[str, Any] = {"dtype": lucid.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    like: dict[str, Any] = {"dtype": lucid.get_default_dtype()}
+    if first is not None:
+        like = {"dtype": first.dtype, "device": first.device}
     tensors = [value if isinstance(value, Tensor) else lucid.tensor(value, **like) for value in values]
     shape = tensors[0].shape
     if all(tensor.shape == shape for tensor in tensors):
@@ -43,7 +45,7 @@ def sum_rightmost(value: Any, dims: int) -> Any:
     """`value` summed over its last `dims` dimensions."""
     if dims == 0 or not isinstance(value, Tensor):
         return value
-    return value.reshape(value.shape[:-dims] + (-1,)).sum(-1)
+    return value.reshape((*value.shape[:-dims], -1)).sum(-1)
 
 
 def standard_normal(shape: Any, like: Tensor) -> Tensor:
@@ -103,10 +105,10 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     # With D rows the triangle has D (D + 1) / 2 elements, shifted by the diagonal.
     size = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if abs(round(size) - size) > 1e-9:
-        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of "
-                         "a square D x D matrix.")
+        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part "
+                         "of a square D x D matrix.")
     side = round(size)
     rows, columns = lucid.tril_indices(side, side, diag, device=vec.device)
     places = (rows * side + columns).expand(vec.shape)
-    flat = vec.new_zeros(vec.shape[:-1] + (side * side,)).scatter(-1, places, vec)
-    return flat.reshape(vec.shape[:-1] + (side, side))
+    flat = vec.new_zeros((*vec.shape[:-1], side * side)).scatter(-1, places, vec)
+    return flat.reshape((*vec.shape[:-1], side, side))

@@ -18,7 +18,9 @@ class _OneHot(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Counts that sum up to at most `upper_bound`: so is a support, in which counts that are fixed together are not told apart."""
+    """Counts that sum up to at most `upper_bound`: so is a support, in which counts that are fixed together are not told
+    apart.
+    """
 
     is_discrete = True
     event_dim = 1

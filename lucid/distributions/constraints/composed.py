@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import lucid
 
@@ -22,11 +21,11 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
@@ -36,7 +35,7 @@ class _IndependentConstraint(Constraint):
             raise ValueError(f"Expected value.dim() >= {expected} but got {value.ndim}")
         if not self.reinterpreted_batch_ndims:
             return valid
-        return valid.reshape(valid.shape[:valid.ndim - self.reinterpreted_batch_ndims] + (-1,)).all(-1)
+        return valid.reshape((*valid.shape[:valid.ndim - self.reinterpreted_batch_ndims], -1)).all(-1)
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -52,11 +51,11 @@ class MixtureSameFamilyConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
@@ -65,7 +64,7 @@ class MixtureSameFamilyConstraint(Constraint):
         events = value.ndim - self.event_dim
         if valid.ndim <= events:
             return valid
-        return valid.reshape(valid.shape[:events] + (-1,)).all(-1)
+        return valid.reshape((*valid.shape[:events], -1)).all(-1)
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_constraint!r})"
@@ -80,7 +79,7 @@ class _Sequence(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(constraint.is_discrete for constraint in self.cseq)
 
     def _place(self, value: Tensor) -> int:
@@ -99,7 +98,7 @@ class _Cat(_Sequence):
         super().__init__(cseq, dim)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return max(constraint.event_dim for constraint in self.cseq)
 
     def check(self, value: Tensor) -> Tensor:
@@ -114,7 +113,7 @@ class _Stack(_Sequence):
         super().__init__(cseq, dim)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         dim = max(constraint.event_dim for constraint in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 

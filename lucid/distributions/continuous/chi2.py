@@ -1,9 +1,10 @@
 """The chi-squared distribution."""
 from __future__ import annotations
 
+from ...tensor import Tensor
 from .. import constraints
 from ..utils import Real
-from .gamma import Gamma, Tensor
+from .gamma import Gamma
 
 
 class Chi2(Gamma):

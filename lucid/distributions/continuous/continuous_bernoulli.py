@@ -15,7 +15,8 @@ _bce = lucid.nn.functional.binary_cross_entropy_with_logits
 
 
 class ContinuousBernoulli(ExponentialFamily):
-    """Numbers of [0, 1] with the density ``probs ** x * (1 - probs) ** (1 - x)``, normalised; of `probs` in (0, 1), or of `logits`.
+    """Numbers of [0, 1] with the density ``probs ** x * (1 - probs) ** (1 - x)``, normalised; of `probs` in (0, 1), or of
+    `logits`.
 
     Where `probs` lies within `lims`, near 1/2, expansions take the place of formulas that cancel.
     Example: ``ContinuousBernoulli(0.5)`` is uniform.

@@ -13,7 +13,8 @@ from ..utils import Real, are_numbers, broadcast_all, uniform
 
 
 class GeneralizedPareto(Distribution):
-    """Excesses over the threshold `loc`: exponential ones of `scale` for ``concentration = 0``, a heavy tail above that, and an end at
+    """Excesses over the threshold `loc`: exponential ones of `scale` for ``concentration = 0``, a heavy tail above that, and
+    an end at
     ``loc - scale / concentration`` below.
 
     Example: ``GeneralizedPareto(0.0, 1.0, 0.5).mean`` is 2.

@@ -22,7 +22,7 @@ class HalfCauchy(TransformedDistribution):
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: Cauchy
 
     def __init__(self, scale: Real, validate_args: bool | None = None) -> None:

@@ -22,7 +22,7 @@ class HalfNormal(TransformedDistribution):
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: Normal
 
     def __init__(self, scale: Real, validate_args: bool | None = None) -> None:

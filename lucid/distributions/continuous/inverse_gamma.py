@@ -22,7 +22,7 @@ class InverseGamma(TransformedDistribution):
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: Gamma
 
     def __init__(self, concentration: Real, rate: Real, validate_args: bool | None = None) -> None:

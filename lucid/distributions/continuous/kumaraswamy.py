@@ -15,7 +15,7 @@ from .uniform import Uniform
 
 
 class Kumaraswamy(TransformedDistribution):
-    """A distribution on [0, 1] like the beta distribution, but with a simple ``cdf(x) = 1 - (1 - x**concentration1)**concentration0``.
+    """Like the beta distribution on [0, 1], but with ``cdf(x) = 1 - (1 - x**concentration1)**concentration0``.
 
     `mode` is NaN where a concentration is below 1. Elsewhere it is the place of the largest density, where PyTorch has NaN.
     Example: ``Kumaraswamy(1.0, 1.0)`` is uniform.
@@ -23,11 +23,12 @@ class Kumaraswamy(TransformedDistribution):
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
 
     def __init__(self, concentration1: Real, concentration0: Real, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(lucid.full_like(self.concentration0, 0), lucid.full_like(self.concentration0, 1), validate_args=validate_args)
+        zeros = lucid.zeros_like(self.concentration0)
+        base = Uniform(zeros, zeros + 1, validate_args=validate_args)
         transforms = [PowerTransform(exponent=self.concentration0.reciprocal()), AffineTransform(loc=1.0, scale=-1.0),
                       PowerTransform(exponent=self.concentration1.reciprocal())]
         super().__init__(base, transforms, validate_args=validate_args)

@@ -19,7 +19,7 @@ class LogNormal(TransformedDistribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: Normal
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:

@@ -23,7 +23,7 @@ class Uniform(Distribution):
     _parameters = {"low": 0, "high": 0}
 
     @property
-    def arg_constraints(self) -> dict[str, Constraint]:  # type: ignore[override]
+    def arg_constraints(self) -> dict[str, Constraint]:
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(self, low: Real, high: Real, validate_args: bool | None = None) -> None:

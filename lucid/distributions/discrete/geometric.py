@@ -37,8 +37,8 @@ class Geometric(BinaryParameter, Distribution):
         if self._validate_args and self._by_probs and not self.probs.is_meta:
             valid = self.probs > 0
             if not valid.all():
-                raise ValueError(f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} to be "
-                                 f"positive but found invalid values:\n{self.probs[~valid]}")
+                raise ValueError(f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} "
+                                 f"to be positive but found invalid values:\n{self.probs[~valid]}")
 
     def _finish(self, new: Any, batch_shape: Any) -> Any:
         new._by_probs = self._by_probs

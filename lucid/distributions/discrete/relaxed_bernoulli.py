@@ -62,7 +62,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: LogitRelaxedBernoulli
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:

@@ -75,7 +75,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: ExpRelaxedCategorical
 
     def __init__(self, temperature: Any, probs: Tensor | None = None, logits: Tensor | None = None,

@@ -1,6 +1,7 @@
 """Divergences of distributions of different families, ``-p.entropy() - E[log q(x)]`` with the expectation for x from p.
 
-For most q that takes the mean of p, its variance, or the expectation of a logarithm or an exponential, which the functions here give.
+For most q that takes the mean of p, its variance, or the expectation of a logarithm or an exponential, which the functions
+here give.
 """
 from __future__ import annotations
 

@@ -31,19 +31,21 @@ def _root(p: Any) -> tuple[Tensor, ...]:
     return p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag.sqrt().diag_embed()
 
 
+def _sum_of_squares(factor: Tensor, columns: Tensor) -> Tensor:
+    """That of ``L^-1 C``, for batches that are broadcast."""
+    batch = lucid.broadcast_shapes(factor.shape[:-2], columns.shape[:-2])
+    factor, columns = (matrix.expand((*batch, *matrix.shape[-2:])) for matrix in (factor, columns))
+    return _solve(factor, columns, upper=False).pow(2).sum((-2, -1))
+
+
 def _squares(q: Any, columns: Tensor) -> Tensor:
     """The trace of ``C^T S^-1 C`` for the covariance S of q and matrices C of `columns`."""
     if isinstance(q, MultivariateNormal):
         factor = q._unbroadcasted_scale_tril
-        batch = lucid.broadcast_shapes(factor.shape[:-2], columns.shape[:-2])
-        solved = _solve(factor.expand((*batch, *factor.shape[-2:])), columns.expand((*batch, *columns.shape[-2:])), upper=False)
-        return solved.pow(2).sum((-2, -1))
+        return _sum_of_squares(factor, columns)
     factor, diagonal = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag
     projected = (factor.mT / diagonal.unsqueeze(-2)) @ columns
-    capacitance = q._capacitance_tril
-    batch = lucid.broadcast_shapes(capacitance.shape[:-2], projected.shape[:-2])
-    solved = _solve(capacitance.expand((*batch, *capacitance.shape[-2:])), projected.expand((*batch, *projected.shape[-2:])), upper=False)
-    return (columns.pow(2) / diagonal.unsqueeze(-1)).sum((-2, -1)) - solved.pow(2).sum((-2, -1))
+    return (columns.pow(2) / diagonal.unsqueeze(-1)).sum((-2, -1)) - _sum_of_squares(q._capacitance_tril, projected)
 
 
 def _divergence(p: Any, q: Any) -> Tensor:

@@ -15,7 +15,8 @@ _memoized: dict[tuple[type, type], Function | None] = {}
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Function], Function]:
-    """A decorator: the function computes ``kl_divergence(p, q)`` for distributions of these classes, and of classes derived from them.
+    """A decorator: the function computes ``kl_divergence(p, q)`` for distributions of these classes, and of classes derived
+    from them.
 
     Of several functions that suit, the one with the most derived classes is taken; where two are as near, a warning says so::
 
@@ -69,5 +70,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         _memoized[key] = _found(*key)
     function = _memoized[key]
     if function is None:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}")
+        raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type "
+                                  f"{q.__class__.__name__}")
     return function(p, q)

@@ -92,8 +92,8 @@ def _exponential(p: Exponential, q: Exponential) -> Tensor:
 def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The Bregman divergence of the log-normaliser (Nielsen & Nock, 2010)."""
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman "
-                                  "divergences")
+        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using "
+                                  "Bregman divergences")
     of_p = [parameter.detach().requires_grad_() for parameter in p._natural_params]
     normalizer = p._log_normalizer(*of_p)
     gradients = autograd.grad(normalizer.sum(), of_p, create_graph=True)

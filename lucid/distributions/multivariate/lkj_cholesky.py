@@ -16,7 +16,8 @@ from ..utils import Real, are_numbers, broadcast_all, standard_normal
 class LKJCholesky(Distribution):
     """Cholesky factors L (dim, dim) of correlation matrices, of the density ``det(L L^T) ** (concentration - 1)``, normalised.
 
-    A concentration of 1 makes all correlation matrices as likely; larger ones prefer weak correlations.
+    A concentration of 1 makes all correlation matrices as likely; larger ones prefer weak correlations. Samples follow this density
+    for every `dim`; those of PyTorch do for 2 only, where rows from the third on are too long.
     Example: ``l = LKJCholesky(3, 0.5).sample()``, and ``l @ l.mT`` is a correlation matrix.
 
     Source: Lewandowski, Kurowicka & Joe, "Generating random correlation matrices based on vines and extended onion method", 2009.
@@ -35,7 +36,7 @@ class LKJCholesky(Distribution):
         like = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         rows = lucid.cat([lucid.zeros((1,), **like), lucid.arange(dim - 1, **like)])
         marginal = self.concentration + 0.5 * (dim - 2)
-        self._beta = Beta(rows + 0.5, marginal.unsqueeze(-1) - 0.5 * rows)
+        self._beta = Beta(0.5 * rows + 0.5, marginal.unsqueeze(-1) - 0.5 * rows)
         super().__init__(batch_shape, (dim, dim), validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> LKJCholesky:
@@ -43,7 +44,7 @@ class LKJCholesky(Distribution):
         batch_shape = Size(batch_shape)
         new.dim = self.dim
         new.concentration = self.concentration.expand(batch_shape)
-        new._beta = self._beta.expand(batch_shape + (self.dim,))
+        new._beta = self._beta.expand((*batch_shape, self.dim))
         return self._finish(new, batch_shape)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008

@@ -19,7 +19,7 @@ class LogisticNormal(TransformedDistribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
-    has_rsample: Any = True  # type: ignore[assignment]
+    has_rsample: Any = True
     base_dist: Independent[Normal]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:

@@ -31,7 +31,8 @@ class Wishart(ExponentialFamily):
     - `precision_matrix`, its inverse.
     - `scale_tril`, its Cholesky factor.
 
-    `df` is above n - 1, and need not be a whole number; below n matrices may be singular in floating-point numbers, with a warning.
+    `df` is above n - 1, and need not be a whole number; below n matrices may be singular in floating-point numbers, with a
+    warning.
     Example: ``Wishart(lucid.tensor(2.0), covariance_matrix=lucid.eye(2)).sample()``.
     """
 
@@ -41,7 +42,7 @@ class Wishart(ExponentialFamily):
     _unbroadcasted_scale_tril: Tensor
 
     @property
-    def arg_constraints(self) -> dict[str, Constraint]:  # type: ignore[override]
+    def arg_constraints(self) -> dict[str, Constraint]:
         return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
                 "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self.event_shape[-1] - 1)}
 
@@ -56,7 +57,7 @@ class Wishart(ExponentialFamily):
         batch_shape = Size(lucid.broadcast_shapes(matrix.shape[:-2], df.shape))
         event_shape = matrix.shape[-2:]
         self.df = df.expand(batch_shape)
-        setattr(self, name, matrix.expand(batch_shape + (-1, -1)))
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         if not self.df.is_meta and bool((self.df <= event_shape[-1] - 1).any()):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
@@ -75,7 +76,7 @@ class Wishart(ExponentialFamily):
         """What the squares of the diagonal of Bartlett's factor are drawn from."""
         size = self._event_shape[-1]
         fewer = lucid.arange(size, dtype=self.df.dtype, device=self.df.device)
-        return Chi2(self.df.unsqueeze(-1) - fewer.expand(batch_shape + (size,)))
+        return Chi2(self.df.unsqueeze(-1) - fewer.expand((*batch_shape, size)))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Wishart:
         new = self._get_checked_instance(Wishart, _instance)
@@ -110,19 +111,19 @@ class Wishart(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
-        return self.df.reshape(self._batch_shape + (1, 1)) * self.covariance_matrix
+        return self.df.reshape((*self._batch_shape, 1, 1)) * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
         """NaN for `df` up to n + 1."""
         factor = self.df - self.covariance_matrix.shape[-1] - 1
-        return factor.masked_fill(factor <= 0, math.nan).reshape(self._batch_shape + (1, 1)) * self.covariance_matrix
+        return factor.masked_fill(factor <= 0, math.nan).reshape((*self._batch_shape, 1, 1)) * self.covariance_matrix
 
     @property
     def variance(self) -> Tensor:
         covariance = self.covariance_matrix
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
-        return self.df.reshape(self._batch_shape + (1, 1)) * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+        return self.df.reshape((*self._batch_shape, 1, 1)) * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def _bartlett_sampling(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
         """By Bartlett's decomposition: a triangle of normal numbers, with the roots of chi-squared ones on its diagonal."""

@@ -16,11 +16,11 @@ from ..utils import lazy_property, sum_rightmost
 class Transform:
     """A differentiable map from the constraint `domain` to `codomain`, with the logarithm of its Jacobian's determinant.
 
-    Subclasses give `_call`, `_inverse` and `log_abs_det_jacobian`. With ``cache_size=1`` the last pair (x, y) is kept: the inverse of
-    a `y` that the transform has just made is the very tensor `x`, exact, and without the cost.
+    Subclasses give `_call`, `_inverse` and `log_abs_det_jacobian`. With ``cache_size=1`` the last pair (x, y) is kept: the
+    inverse of a `y` that the transform has just made is the very tensor `x`, exact, and without the cost.
 
-    Example: ``y = transform(x)``, ``x = transform.inv(y)``, and ``transform.log_abs_det_jacobian(x, y)``, which has the shape of x
-    without ``domain.event_dim`` dimensions.
+    Example: ``y = transform(x)``, ``x = transform.inv(y)``, and ``transform.log_abs_det_jacobian(x, y)``, which has the shape
+    of x without ``domain.event_dim`` dimensions.
     """
 
     bijective: Any = False
@@ -132,7 +132,7 @@ class _InverseTransform(Transform):
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return self._inv.bijective
 
     @property
@@ -149,7 +149,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._inv!r})"
@@ -183,7 +183,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
@@ -262,7 +262,9 @@ class ComposeTransform(Transform):
 
 
 class IndependentTransform(Transform):
-    """`base_transform` with its last `reinterpreted_batch_ndims` batch dimensions as a part of the event: Jacobians are summed."""
+    """`base_transform` with its last `reinterpreted_batch_ndims` batch dimensions as a part of the event: Jacobians are
+    summed.
+    """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -283,7 +285,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return self.base_transform.bijective
 
     @property

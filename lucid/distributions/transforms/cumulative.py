@@ -10,7 +10,7 @@ from .base import Transform
 
 
 class CumulativeDistributionTransform(Transform):
-    """``y = distribution.cdf(x)``, uniform on [0, 1] for x from `distribution`, a distribution of numbers; the inverse is its `icdf`.
+    """``y = distribution.cdf(x)``, uniform on [0, 1] for x from `distribution`, a distribution of numbers; `inv` is its `icdf`.
 
     Example, a Gaussian copula of beta margins, from ``x = MultivariateNormal(...).rsample()``::
 
@@ -28,7 +28,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Constraint | None:  # type: ignore[override]
+    def domain(self) -> Constraint | None:
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:
@@ -41,4 +41,6 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        if self._cache_size == cache_size:
+            return self
+        return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

@@ -26,7 +26,7 @@ class _Rising(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class ExpTransform(_Rising):
@@ -118,7 +118,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -144,7 +144,7 @@ class AbsTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AbsTransform)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -188,7 +188,7 @@ class AffineTransform(Transform):
                 return False
         return True
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @property
     def sign(self) -> Any:
@@ -209,7 +209,7 @@ class AffineTransform(Transform):
         else:
             result = lucid.abs(self.scale).log()
         if self.event_dim:
-            result = result.reshape(result.shape[:-self.event_dim] + (-1,)).sum(-1)
+            result = result.reshape((*result.shape[:-self.event_dim], -1)).sum(-1)
             shape = shape[:-self.event_dim]
         return result.expand(shape)
 

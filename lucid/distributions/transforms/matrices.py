@@ -23,7 +23,7 @@ class LowerCholeskyTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LowerCholeskyTransform)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -41,7 +41,7 @@ class PositiveDefiniteTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PositiveDefiniteTransform)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)

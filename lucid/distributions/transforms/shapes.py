@@ -74,7 +74,7 @@ class _Sequence(Transform):
         self.dim = dim
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return all(transform.bijective for transform in self.transforms)
 
     def _place(self, x: Tensor) -> int:
@@ -86,7 +86,8 @@ class _Sequence(Transform):
 class CatTransform(_Sequence):
     """Transforms of parts along the dimension `dim`, which have `lengths`, 1 by default."""
 
-    def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None,
+                 cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):

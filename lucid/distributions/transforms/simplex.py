@@ -22,7 +22,7 @@ class SoftmaxTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SoftmaxTransform)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         return lucid.softmax(x, -1)
@@ -48,7 +48,7 @@ class StickBreakingTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StickBreakingTransform)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @staticmethod
     def _offsets(x: Tensor) -> Tensor:

@@ -1,4 +1,5 @@
-"""Numbers from gamma and Dirichlet distributions, with gradients for their parameters: the numbers move as their probabilities stay.
+"""Numbers from gamma and Dirichlet distributions, with gradients for their parameters: the numbers move as their
+probabilities stay.
 
 Source: Figurnov, Mohamed & Mnih, "Implicit Reparameterization Gradients", 2018.
 """
@@ -58,7 +59,9 @@ def standard_gamma_grad(input: Tensor, sample: Tensor) -> Tensor:
 
 
 def dirichlet_grad(x: Tensor, concentration: Tensor, total: Tensor) -> Tensor:
-    """The derivatives of beta numbers `x` by `concentration`, divided by ``1 - x``; the other parameter is ``total - concentration``."""
+    """The derivatives of beta numbers `x` by `concentration`, divided by ``1 - x``; the other parameter is ``total -
+    concentration``.
+    """
     return _dirichlet_slope(*broadcast_tensors(x, concentration, total))
 
 
@@ -83,7 +86,9 @@ class _Dirichlet(Function):
 
 
 def dirichlet(concentration: Tensor, generator: _random.Generator | None = None) -> Tensor:
-    """Vectors from the Dirichlet distributions whose parameters are the last dimension of `concentration`; differentiable once."""
+    """Vectors from the Dirichlet distributions whose parameters are the last dimension of `concentration`; differentiable
+    once.
+    """
     _require_real("dirichlet", concentration)
     result: Tensor = _Dirichlet.apply(concentration, generator)
     return result

@@ -132,7 +132,8 @@ def _beta_fraction(p: float, q: float, x: float, by_p: float) -> tuple[float, fl
 
 @jit_exact
 def beta_slope(a: float, b: float, x: float) -> float:
-    """(dx/da) / (1 - x) of a number x from the beta distribution of a and b; 0 at x = 0, NaN outside of positive parameters and [0, 1].
+    """(dx/da) / (1 - x) of a number x from the beta distribution of a and b; 0 at x = 0, NaN outside of [0, 1] and for
+    parameters that are not positive.
     """
     if not (a > 0.0 and b > 0.0 and 0.0 <= x <= 1.0 and a + b < np.inf):
         return np.nan

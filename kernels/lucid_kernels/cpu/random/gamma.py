@@ -1,8 +1,9 @@
-"""Numbers from gamma distributions of rate 1, by rejection: Marsaglia & Tsang, "A simple method for generating gamma variables", 2000.
+"""Numbers from gamma distributions of rate 1, by rejection: Marsaglia & Tsang, "A simple method for generating gamma
+variables", 2000.
 
 Element i has the counter ``offset + i``, one block of four words for the factor that shapes below 1 take, and the blocks of its
-attempts, which the third word of the counter numbers from 1 on. An attempt takes a normal number of 53 and 32 bits, and a uniform one
-of 32 bits. Up to the exponential function of small shapes the arithmetic is that of a GPU, bit for bit.
+attempts, which the third word of the counter numbers from 1 on. An attempt takes a normal number of 53 and 32 bits, and a
+uniform one of 32 bits. Up to the exponential function of small shapes the arithmetic is that of a GPU, bit for bit.
 """
 from __future__ import annotations
 

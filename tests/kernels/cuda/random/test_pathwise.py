@@ -6,7 +6,7 @@ import pytest
 
 from tests.kernels.pathwise_reference import BETA, GAMMA
 
-ODD = [np.nan, np.inf, -1.0, 0.0, 1.0, 0.5]
+ODD = [np.nan, np.inf, -1.0, 0.0, 1.0, 0.5, 1.5]
 
 
 @pytest.fixture
