@@ -25,7 +25,8 @@ An attribute that is missing raises AttributeError; for the large subjects it sa
 #: PyTorch's namespaces, and lucid's where they have another name.
 NAMESPACES = {name: name for name in """Tensor nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.prune nn.utils.parametrize
     nn.utils.parametrizations nn.utils.stateless optim optim.lr_scheduler optim.swa_utils linalg fft special autograd
-    autograd.functional autograd.forward_ad autograd.graph func random serialization""".split()}
+    autograd.functional autograd.forward_ad autograd.graph func random serialization distributions distributions.constraints
+    distributions.transforms distributions.kl distributions.utils distributions.constraint_registry""".split()}
 NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu"}
 #: Shell patterns, for names that stand together where lucid has none of them.
 PATTERNS = """[!i]*_copy *sparse* *quantize* q_* qint* quint* cudnn_* miopen_* mkldnn_* fbgemm_* sym_* Sym* *Storage rnn_* *autocast*

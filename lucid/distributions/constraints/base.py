@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...tensor import Tensor
 
@@ -10,8 +10,9 @@ from ...tensor import Tensor
 class Constraint:
     """A set of values. `check` says which values lie in it; the last `event_dim` dimensions of these make one event."""
 
-    is_discrete: Any = False
-    event_dim: Any = 0
+    # Any: properties in some. Not as annotations, which would be looked for in instances.
+    is_discrete = cast(Any, False)
+    event_dim = cast(Any, 0)
 
     def check(self, value: Tensor) -> Tensor:
         """A bool for each event of `value`."""

@@ -5,7 +5,7 @@ import functools
 import operator
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ...tensor import Tensor
 from .. import constraints
@@ -23,9 +23,10 @@ class Transform:
     of x without ``domain.event_dim`` dimensions.
     """
 
-    bijective: Any = False
-    domain: Any
-    codomain: Any
+    # Any: properties in some. Not as annotations, which would be looked for in instances.
+    bijective = cast(Any, False)
+    domain = cast(Any, None)
+    codomain = cast(Any, None)
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
