@@ -10,7 +10,7 @@ from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
 from ..utils import Real, are_numbers, broadcast_all
-from .gamma import Gamma
+from .gamma import Gamma, at_least_tiny
 
 
 class FisherSnedecor(Distribution):
@@ -54,9 +54,7 @@ class FisherSnedecor(Distribution):
     def rsample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
         shape = self._extended_shape(sample_shape)
         x1, x2 = (gamma.rsample(sample_shape).reshape(shape) for gamma in (self._gamma1, self._gamma2))
-        value = x1 / x2
-        value.detach().clamp_(min=lucid.finfo(value.dtype).tiny)
-        return value
+        return at_least_tiny(x1 / x2)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

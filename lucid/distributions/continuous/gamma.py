@@ -12,6 +12,15 @@ from ..exp_family import ExponentialFamily
 from ..utils import Real, are_numbers, broadcast_all
 
 
+def at_least_tiny(value: Tensor) -> Tensor:
+    """`value` without zeros, whose inverses and logarithms are infinite; gradients are those of `value`."""
+    least = lucid.finfo(value.dtype).tiny
+    if not value.requires_grad:
+        return value.clamp(min=least)  # in half of the time
+    value.detach().clamp_(min=least)
+    return value
+
+
 class Gamma(ExponentialFamily):
     """The gamma distribution of the shape `concentration` and of `rate`: its mean is their quotient.
 
@@ -44,14 +53,13 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
         value = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
-        value.detach().clamp_(min=lucid.finfo(value.dtype).tiny)  # the support of inverses and logarithms; no part of the graph
-        return value
+        return at_least_tiny(value)
 
     def log_prob(self, value: Any) -> Tensor:
         value = lucid.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
-        return (lucid.xlogy(self.concentration, self.rate) + lucid.xlogy(self.concentration - 1, value) - self.rate * value
+        return (self.concentration * self.rate.log() + lucid.xlogy(self.concentration - 1, value) - self.rate * value
                 - lucid.lgamma(self.concentration))
 
     def entropy(self) -> Tensor:

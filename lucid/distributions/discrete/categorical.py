@@ -95,10 +95,12 @@ class Categorical(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value = value.long().unsqueeze(-1)
-        shape = lucid.broadcast_shapes(value.shape[:-1], self.logits.shape[:-1])
-        logits = self.logits.expand(shape + self.logits.shape[-1:])
-        return logits.gather(-1, value.expand((*shape, 1))).squeeze(-1)
+        value, logits = value.long(), self.logits
+        shape = value.shape
+        if shape != logits.shape[:-1]:
+            shape = lucid.broadcast_shapes(shape, logits.shape[:-1])
+            value, logits = value.expand(shape), logits.expand((*shape, logits.shape[-1]))
+        return logits.gather(-1, value.unsqueeze(-1)).squeeze(-1)
 
     def entropy(self) -> Tensor:
         return -(self.logits.clamp(min=lucid.finfo(self.logits.dtype).min) * self.probs).sum(-1)

@@ -20,6 +20,8 @@ def mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
 
     Vectors of one matrix are the columns of one system, so that a factor is read once for all of them.
     """
+    if factor.ndim == difference.ndim == 2:
+        return _solve(factor, difference.mT, upper=False).pow(2).sum(0)
     size, batch = factor.shape[-1], factor.ndim - 2
     outer = difference.shape[:difference.ndim - 1 - batch] if difference.ndim - 1 > batch else Size()
     inner = difference.shape[len(outer):-1]
