@@ -130,18 +130,18 @@ ON_DEVICES = {
 }
 
 
+def kept(parameters, tensor):
+    parameters.append(tensor.requires_grad_())
+    return tensor
+
+
 @pytest.mark.parametrize("name", ON_DEVICES)
 def test_devices(name, device):
     """A seed gives the same samples, densities and gradients; nothing leaves the device."""
     found = []
     for place in ("cpu", device):
         parameters = []
-
-        def t(values):
-            parameters.append(lucid.tensor(values, device=place).requires_grad_())
-            return parameters[-1]
-
-        distribution = ON_DEVICES[name](t)
+        distribution = ON_DEVICES[name](lambda values, place=place, parameters=parameters: kept(parameters, lucid.tensor(values, device=place)))
         lucid.manual_seed(5)
         x = distribution.sample((3,))
         lucid.manual_seed(5)

@@ -16,8 +16,8 @@ from ..utils import Real, are_numbers, broadcast_all, standard_normal
 class LKJCholesky(Distribution):
     """Cholesky factors L (dim, dim) of correlation matrices, of the density ``det(L L^T) ** (concentration - 1)``, normalised.
 
-    A concentration of 1 makes all correlation matrices as likely; larger ones prefer weak correlations. Samples follow this density
-    for every `dim`; those of PyTorch do for 2 only, where rows from the third on are too long.
+    A concentration of 1 makes all correlation matrices as likely; larger ones prefer weak correlations. Samples follow this
+    density for every `dim`; those of PyTorch do for 2 only: their rows from the third on are too long below the diagonal.
     Example: ``l = LKJCholesky(3, 0.5).sample()``, and ``l @ l.mT`` is a correlation matrix.
 
     Source: Lewandowski, Kurowicka & Joe, "Generating random correlation matrices based on vines and extended onion method", 2009.
