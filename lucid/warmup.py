@@ -23,6 +23,7 @@ from lucid.backends import explain
 from lucid.backends.elementwise import ROWS, Row
 from lucid.backends.families import FAMILIES
 from lucid.nn import functional as F
+from lucid.ops.random import pathwise
 
 lucid: Any = _lucid  # its names are re-exports
 __all__ = ["RECIPES", "main", "warm_up"]
@@ -255,6 +256,15 @@ def _random_numbers(size: int, **like: Any) -> None:
     lucid.randint(0, 10, (size, 2 * size), device=x.device)
 
 
+def _gamma(size: int, **like: Any) -> None:
+    pathwise.standard_gamma(lucid.full((size, size), 0.5, **like)), pathwise.dirichlet(lucid.ones(size, size, **like))
+
+
+def _pathwise(size: int, **like: Any) -> None:
+    shapes = lucid.full((size, size), 0.5, **like).requires_grad_()
+    (pathwise.standard_gamma(shapes) + pathwise.dirichlet(shapes)).sum().backward()
+
+
 def _optimizer(size: int, **like: Any) -> None:
     optim = lucid.optim
     parameter = nn.Parameter(lucid.ones(size, 2 * size, **like))
@@ -319,7 +329,7 @@ RECIPES: dict[str, Callable[..., None]] = {recipe.__name__[1:]: recipe for recip
     _elementwise, _in_place, _broadcast, _combination, _half_precision, _streaming, _integers, _copies, _padding, _indices,
     _masks, _sorting, _softmax, _cross_entropy, _ctc_loss, _attention, _batch_norm, _batch_norm_relu, _layer_norm, _group_norm,
     _rms_norm, _conv2d, _pool2d, _embedding, _optimizer, _bounds, _fused, _formulas, _special, _products, _small_matrices,
-    _recurrent, _resampling, _grid_sample, _fourier)} | {"random": _random_numbers}
+    _recurrent, _resampling, _grid_sample, _fourier, _gamma, _pathwise)} | {"random": _random_numbers}
 
 
 def warm_up(family: str, dtype: str, device: str = "cpu") -> float:

@@ -26,7 +26,6 @@ _INSTEAD = {
     **dict.fromkeys(("vmap", "grad", "grad_and_value", "vjp", "jacrev", "hessian", "functionalize"), _FUNCTIONAL),
     "DistributedSampler": _PROCESSES,
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
-    "distributions": "tensors draw their own numbers: normal_, bernoulli_, exponential_, multinomial and others",
     "checkpoint": "activations are kept until backward",
 }
 

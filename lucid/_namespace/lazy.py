@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "distributed multiprocessing testing types"
+_MODULES = "distributed distributions multiprocessing testing types"
 #: "module:name", or a module.
 LAZY: dict[str, dict[str, str]] = {
     "lucid": {name: f"lucid.{name}" for name in _MODULES.split()},

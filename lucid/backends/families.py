@@ -34,6 +34,8 @@ FAMILIES = {
     "indexing.embedding": "embedding_grad",
     "recurrent.recurrent": "recurrence recurrence_grad",
     "random.random": "random_uniform random_exponential random_normal random_integers dropout",
+    "random.gamma": "random_gamma",
+    "random.pathwise": "standard_gamma_grad dirichlet_grad",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "indexing.bounds": "check_bounds",
     "elementwise.fused": "fused",

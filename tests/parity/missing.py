@@ -25,9 +25,10 @@ An attribute that is missing raises AttributeError; for the large subjects it sa
 #: PyTorch's namespaces, and lucid's where they have another name.
 NAMESPACES = {name: name for name in """Tensor nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.prune nn.utils.parametrize
     nn.utils.parametrizations nn.utils.stateless optim optim.lr_scheduler optim.swa_utils linalg fft special autograd
-    autograd.functional autograd.forward_ad autograd.graph func random serialization""".split()}
-NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu",
-              **{name: name for name in ("distributed", "multiprocessing", "nn.attention", "nn.parallel", "testing")}}
+    autograd.functional autograd.forward_ad autograd.graph func random serialization distributions distributions.constraints
+    distributions.transforms distributions.kl distributions.utils distributions.constraint_registry distributed multiprocessing
+    nn.attention nn.parallel testing""".split()}
+NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu"}
 #: Shell patterns, for names that stand together where lucid has none of them.
 PATTERNS = """[!i]*_copy *sparse* *quantize* q_* qint* quint* cudnn_* miopen_* mkldnn_* fbgemm_* sym_* Sym* *Storage rnn_* *autocast*
     float8_* int[1-7] uint[1-7] bits[1-9]* *_polynomial_* *bessel_* batch_norm_* native_* *_with_indices *Stream* CUDA* *Tensor

@@ -3,6 +3,7 @@
 `random`: new random tensors.
 `random_fill`: tensors filled in place.
 `sampling`: distributions with tensors for parameters.
+`pathwise`: gamma and Dirichlet numbers, with gradients for their parameters.
 `dropout`: dropout.
 `_binomial`: binomial numbers.
 `random_numbers`: counters and checks that they share.

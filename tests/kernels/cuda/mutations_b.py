@@ -179,6 +179,7 @@ def check_optimizer() -> None:
     test_optimizer.check_lists(cp, optimizer, test_optimizer.lists(cp, (3, 0, 300, 1, 5000, 0, 64), 5))
 
 
+PHILOX = "philox.cuh"
 CONV, POOL, RANDOM, STEP = "conv2d.cu", "pool2d.cu", "random.cu", "optimizer.cu"
 MUTATIONS = [
     # all tiled kernels of conv2d
@@ -326,17 +327,17 @@ MUTATIONS = [
         check_adaptive,
     ),
     # random_uniform, random_normal, random_integers: the store matches once, in the helper, and once in each kernel
-    Mutation(RANDOM, "nine rounds", r"round < 10", "round < 9", check_random),
-    Mutation(RANDOM, "32-bit counter", r"\(unsigned\)\(counter >> 32\)", "0u", check_random),
+    Mutation(RANDOM, "nine rounds", r"round < 10", "round < 9", check_random, inside=PHILOX),
+    Mutation(RANDOM, "32-bit counter", r"\(unsigned\)\(counter >> 32\)", "0u", check_random, inside=PHILOX),
     Mutation(RANDOM, "tail", r"q \* Numbers<T>::count, n\)", "q * Numbers<T>::count, n + 1)", check_random),
     Mutation(RANDOM, "uniform: 23 bits", r"\(float\)\(w\.y >> 8\)", "(float)(w.y >> 9 << 1)", check_random),
     Mutation(RANDOM, "uniform: the end", r"number < range\.top \? number : range\.top", "number", check_random),
     Mutation(RANDOM, "uniform: contracted", r"add\(mul\(unit, range\.span\), range\.low\)",
              "fused(unit, range.span, range.low)", check_random),
-    Mutation(RANDOM, "exponential: 1 - u rounded", r"e == T\(0\) \? -rest : f", "f", check_random),
-    Mutation(RANDOM, "rounded twice", r"__fmaf_rn\(a, b, c\)", "__fadd_rn(__fmul_rn(a, b), c)", check_random),
-    Mutation(RANDOM, "rounded twice in double", r"__fma_rn\(a, b, c\)", "__dadd_rn(__dmul_rn(a, b), c)", check_random),
-    Mutation(RANDOM, "quadrant", r"\(quadrant \+ 1\) & 2", "quadrant & 2", check_random),
+    Mutation(RANDOM, "exponential: 1 - u rounded", r"e == T\(0\) \? -rest : f", "f", check_random, inside=PHILOX),
+    Mutation(RANDOM, "rounded twice", r"__fmaf_rn\(a, b, c\)", "__fadd_rn(__fmul_rn(a, b), c)", check_random, inside=PHILOX),
+    Mutation(RANDOM, "rounded twice in double", r"__fma_rn\(a, b, c\)", "__dadd_rn(__dmul_rn(a, b), c)", check_random, inside=PHILOX),
+    Mutation(RANDOM, "quadrant", r"\(quadrant \+ 1\) & 2", "quadrant & 2", check_random, inside=PHILOX),
     Mutation(RANDOM, "integers: low word first", r"\(u64\)w\.z << 32 \| w\.w", "(u64)w.w << 32 | w.z", check_random),
     Mutation(RANDOM, "dropout: keeps the wrong ones", r"words\[j\] >= threshold", "words[j] < threshold", check_random),
     Mutation(RANDOM, "dropout: tail", r"if \(i < n\)", "", check_random),

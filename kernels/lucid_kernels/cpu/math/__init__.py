@@ -10,6 +10,7 @@
 `normal`: error function and normal distribution.
 `gamma`: derivatives of lgamma, and the Hurwitz zeta function.
 `incomplete_gamma`: the incomplete gamma functions.
+`pathwise`: how gamma and beta numbers move with a parameter.
 `bessel`: modified Bessel functions.
 `series`: sums that special functions share.
 """

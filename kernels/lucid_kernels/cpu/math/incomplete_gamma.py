@@ -36,7 +36,7 @@ def _alternating(a: float) -> float:
 
 
 @jit_exact
-def _excess(u: float) -> float:
+def excess(u: float) -> float:
     """u - log(1 + u), without cancellation near 0: with s = u / (2 + u) the logarithm is 2 (s + s^3 / 3 + ...)."""
     if abs(u) > 0.5:
         return u - math.log1p(u)
@@ -55,7 +55,7 @@ def _density(a: float, x: float) -> float:
         return math.exp(a * math.log(x) - x - (_lgamma1p(a) if a <= 0.5 else math.lgamma(a + 1.0)))
     r = 1.0 / (a * a)
     stirling = polynomial(tables.STIRLING, r) / a
-    return math.exp(-a * _excess((x - a) / a) - stirling) / math.sqrt(2.0 * math.pi * a)
+    return math.exp(-a * excess((x - a) / a) - stirling) / math.sqrt(2.0 * math.pi * a)
 
 
 @jit_exact
@@ -108,7 +108,7 @@ def _fraction_q(a: float, x: float, tolerance: float) -> float:
 def _uniform(a: float, x: float, sign: float) -> float:
     """P (`sign` -1) or Q (1) for large `a` and x near it: Temme's uniform expansion, DLMF 8.12.3-8.12.8."""
     u = (x - a) / a
-    exponent = _excess(u)
+    exponent = excess(u)
     eta = math.copysign(math.sqrt(2.0 * exponent), u)
     total = 0.0
     for k in range(tables.TEMME.shape[0] - 1, -1, -1):

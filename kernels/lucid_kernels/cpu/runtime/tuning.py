@@ -22,6 +22,8 @@ PARALLEL_BYTES = 1 << 19
 SHORTEST_ROW = 64
 # Elements of an array that repeats some, from which on reading these where they lie takes less time than writing it out.
 BROADCAST_READ_FROM = 1 << 16
+# Elements that take tens of nanoseconds each, such as random numbers by rejection: what one thread takes at a time.
+FEW_SLOW_ELEMENTS = 1 << 10
 # Elements of half precision from which on a kernel converts them: NumPy's conversion takes 8 to 20 times as long.
 HALVES_CONVERTED_FROM = 1 << 12
 # Bytes from which on a copy is worth a kernel: of a transposition, and of whole rows, which are NumPy's strength.

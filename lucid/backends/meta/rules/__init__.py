@@ -40,7 +40,8 @@ from . import (
 from .new_rules import Kernel, data_dependent, new_rules
 
 # Compiled kernels whose result is as the first argument, in row-major order.
-LIKE_FIRST = "softmax softmax_grad log_softmax log_softmax_grad dropout batch_norm_eval poisson_quantile cross".split()
+LIKE_FIRST = ("softmax softmax_grad log_softmax log_softmax_grad dropout batch_norm_eval poisson_quantile cross "
+              "random_gamma standard_gamma_grad dirichlet_grad").split()
 DATA_DEPENDENT = ("bincount", "nonzero")
 
 _OTHERS, _rule = new_rules()

@@ -1,0 +1,111 @@
+"""The Bernoulli distribution."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import lucid
+
+from ...tensor import Size, Tensor
+from .. import constraints
+from ..exp_family import ExponentialFamily
+from ..utils import are_numbers, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+_bce = lucid.nn.functional.binary_cross_entropy_with_logits
+
+
+def one_of(probs: Any, logits: Any) -> None:
+    """Raise ValueError unless one of the two parametrisations is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+class BinaryParameter:
+    """The two parametrisations of an event: its probability `probs`, or `logits`, the logarithm of its odds."""
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithms of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def _param(self) -> Tensor:
+        """The parameter that was given."""
+        return self.__dict__["probs" if self._by_probs else "logits"]
+
+    _by_probs: bool
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the given parameter."""
+        return self._param.shape
+
+
+class Bernoulli(BinaryParameter, ExponentialFamily):
+    """1 with the probability `probs`, or with the log-odds `logits`, else 0.
+
+    Example: ``Bernoulli(lucid.tensor([0.3, 0.9])).sample((4,))`` has the shape (4, 2).
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+    _parameters = {"probs": 0, "logits": 0}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        one_of(probs, logits)
+        self._by_probs = probs is not None
+        if self._by_probs:
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        number = are_numbers(probs if self._by_probs else logits)
+        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
+
+    def _finish(self, new: Any, batch_shape: Any) -> Any:
+        new._by_probs = self._by_probs
+        return super()._finish(new, batch_shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """NaN where both values are as likely."""
+        return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
+        with lucid.no_grad():
+            return lucid.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -_bce(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return _bce(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = lucid.arange(2, dtype=self._param.dtype, device=self._param.device)
+        values = values.reshape((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (lucid.logit(self.probs),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return lucid.log1p(lucid.exp(x))

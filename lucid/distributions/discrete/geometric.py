@@ -1,0 +1,72 @@
+"""The geometric distribution."""
+from __future__ import annotations
+
+from typing import Any
+
+import lucid
+
+from ...tensor import Size, Tensor
+from .. import constraints
+from ..distribution import Distribution
+from ..utils import are_numbers, broadcast_all, uniform
+from .bernoulli import BinaryParameter, one_of
+
+_bce = lucid.nn.functional.binary_cross_entropy_with_logits
+
+
+class Geometric(BinaryParameter, Distribution):
+    """The number of failures before the first success, which has the probability `probs`, or the log-odds `logits`.
+
+    Unlike `Tensor.geometric_`, which counts the success too, it begins at 0. Raises ValueError for probabilities of 0.
+    Example: ``Geometric(0.25).mean`` is 3.
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+    _parameters = {"probs": 0, "logits": 0}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        one_of(probs, logits)
+        self._by_probs = probs is not None
+        if self._by_probs:
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        number = are_numbers(probs if self._by_probs else logits)
+        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
+        if self._validate_args and self._by_probs and not self.probs.is_meta:
+            valid = self.probs > 0
+            if not valid.all():
+                raise ValueError(f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} "
+                                 f"to be positive but found invalid values:\n{self.probs[~valid]}")
+
+    def _finish(self, new: Any, batch_shape: Any) -> Any:
+        new._by_probs = self._by_probs
+        return super()._finish(new, batch_shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        return lucid.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
+        with lucid.no_grad():
+            u = uniform(self._extended_shape(sample_shape), self.probs).clamp(min=lucid.finfo(self.probs.dtype).tiny)
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value, probs = broadcast_all(value, self.probs)
+        probs = probs.masked_fill((probs == 1) & (value == 0), 0)  # 0 * log(0) is 0 here
+        return value * (-probs).log1p() + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        return _bce(self.logits, self.probs, reduction="none") / self.probs

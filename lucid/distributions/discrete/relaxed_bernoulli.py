@@ -1,0 +1,87 @@
+"""The relaxed Bernoulli distribution."""
+from __future__ import annotations
+
+from typing import Any
+
+import lucid
+
+from ...tensor import Size, Tensor
+from .. import constraints
+from ..distribution import Distribution
+from ..transformed_distribution import TransformedDistribution
+from ..transforms import SigmoidTransform
+from ..utils import are_numbers, broadcast_all, clamp_probs, uniform
+from .bernoulli import BinaryParameter, one_of
+
+
+class LogitRelaxedBernoulli(BinaryParameter, Distribution):
+    """The logits of `RelaxedBernoulli`, of which the density is computed without overflow.
+
+    Source: Maddison, Mnih & Teh, "The concrete distribution", 2017.
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+    _parameters = {"probs": 0, "logits": 0}
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self.temperature = temperature
+        one_of(probs, logits)
+        self._by_probs = probs is not None
+        if self._by_probs:
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        number = are_numbers(probs if self._by_probs else logits)
+        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
+
+    def _finish(self, new: Any, batch_shape: Any) -> Any:
+        new._by_probs, new.temperature = self._by_probs, self.temperature
+        return super()._finish(new, batch_shape)
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
+        probs = clamp_probs(self.probs)
+        u = clamp_probs(uniform(self._extended_shape(sample_shape), probs))
+        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        difference = logits - value.mul(self.temperature)
+        temperature = lucid.as_tensor(self.temperature, dtype=value.dtype, device=value.device)
+        return temperature.log() + difference - 2 * difference.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """Numbers of (0, 1) near 0 and 1, the nearer the lower the `temperature`, with differentiable samples, in the place of
+    ``Bernoulli(probs)``, or ``Bernoulli(logits=logits)``.
+
+    Example: ``RelaxedBernoulli(lucid.tensor(2.2), lucid.tensor([0.1, 0.9])).rsample()`` has the shape (2,).
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample: Any = True
+    base_dist: LogitRelaxedBernoulli
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> RelaxedBernoulli:
+        return super().expand(batch_shape, _instance=self._get_checked_instance(RelaxedBernoulli, _instance))
+
+    @property
+    def temperature(self) -> Any:
+        """How far from 0 and 1 numbers lie."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the odds."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self.base_dist.probs
