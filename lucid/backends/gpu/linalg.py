@@ -42,7 +42,7 @@ def sum_of_rows(rows: Array, axis: int, keepdims: bool) -> Array:
 
 def add_bias(result: Array, bias: Array) -> Array:
     """`result`, to whose rows `bias` has been added."""
-    if result.dtype == bias.dtype and result.dtype.char in "fd":
+    if result.dtype == bias.dtype and result.dtype.char in elementwise.FLOATING:
         return elementwise.add(result, bias, out=result)
     recording.unrepeatable()
     return linear.add_in_place(result, bias)
