@@ -63,6 +63,7 @@ def _row(row: Row) -> Callable[[], Case]:
     return lambda: Case(*(abs(normal(5, 7)) / 8 + 0.1 for _ in range(row.arrays)), **attributes)
 
 
+_AXES: dict[str, list[Any]] = {"axis": [1, 0], "keepdims": [False, True]}
 _ATTRIBUTES = {"approximate": ["none", "tanh"], "slope": [0.1, 0.2], "alpha": [2.0, 3.0], "value": [2.0, 3.0], "n": [1, 2],
                "nan": [0.0, 1.0], "posinf": [None, 2.0], "neginf": [None, 2.0], "decimals": [0, 1], "eps": [None, 0.2]}
 CASES: dict[str, Callable[[], Case]] = {
@@ -104,6 +105,12 @@ CASES: dict[str, Callable[[], Case]] = {
                                     divisor_override=[None, 3]),
     "adaptive_avg_pool2d": lambda: Case(images(), output_size=[(2, 2), (3, 2)]),
     "adaptive_avg_pool2d_grad": lambda: Case(images(2, 4, 3, 3), input_shape=[(2, 4, 6, 6), (2, 4, 5, 6)]),
+    **{name: lambda: Case(normal(6, 8), **_AXES) for name in "mean nansum max min norm2 logsumexp any all argmax argmin".split()},
+    **{f"{name}_with_indices": lambda: Case(normal(6, 8), **_AXES) for name in ("max", "min")},
+    **{name: lambda: Case(normal(6, 8), **_AXES, dtype=[None, np.dtype(np.float32)]) for name in ("sum", "prod")},
+    **{name: lambda: Case(normal(6, 8), **_AXES, correction=[1, 0]) for name in ("var", "std")},
+    "norm": lambda: Case(normal(6, 8), **_AXES, order=[3, 1.5, 1]),
+    "norm2_grad": lambda: Case(normal(6, 1), normal(6, 8), normal(6, 1), axis=[(1,), None], keepdims=[True]),
     "check_bounds": lambda: Case(np.arange(5), low=[0, -1], high=[5, 6], message=["{value} of {limit}", "{limit}, {value}"]),
     "matmul": lambda: Case(normal(2, 5, 5), normal(2, 5, 5), transpose_a=[False, True], transpose_b=[False, True]),
     "linear": lambda: Case(normal(2, 3, 5), normal(4, 5), normal(4)),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,11 +68,11 @@ def run(kernel: Any, results: Sequence[Array], arguments: Sequence[Any], constan
             launch.deliver(y, target)
         return
     layout, groups = found
-    written, arguments = [_memory(y) for y in results], [_memory(x) if x.__class__ is cupy.ndarray else x for x in arguments]
+    written, arguments = [memory(y) for y in results], [memory(x) if x.__class__ is cupy.ndarray else x for x in arguments]
     kernel(*launch.grid_1d(groups), (*written, *arguments, *constants, layout, np.int64(groups)))
 
 
-def _memory(array: Array) -> Array:
+def memory(array: Array) -> Array:
     """What the kernel gets for `array`: the memory from its first address to its last, since kernels are given no strides."""
     if array._c_contiguous:
         return array
@@ -94,37 +95,57 @@ def _layout(shape: Shape, arrays: tuple[tuple[Shape, Shape, int, int], ...], gro
     """
     group = group or formula.width(itemsize for _, _, itemsize, _ in arrays)
     steps = [_steps(own, strides, len(shape), itemsize) for own, strides, itemsize, _ in arrays]
-    order = sorted(range(len(shape)), key=lambda d: (abs(steps[0][d]) if shape[d] > 1 else 0, -d))  # the innermost first
-    dims: list[list[Any]] = []  # (size, steps)
-    for d in order:
-        size, step = shape[d], [own[d] for own in steps]
-        if size == 1:
-            continue
-        if dims and all(a == dims[-1][0] * b for a, b in zip(step, dims[-1][1], strict=True)):
-            dims[-1][0] *= size  # this dimension continues the one inside of it
-        else:
-            dims.append([size, step])
+    order = sorted(range(len(shape)), key=lambda d: (-abs(steps[0][d]) if shape[d] > 1 else 0, d))  # as the first result lies
+    dims = _collapsed(tuple([shape[d] for d in order]), [[own[d] for d in order] for own in steps])
     if len(dims) > _dims(len(arrays)):
         return None
-    dims = dims or [[1, [0] * len(arrays)]]
-    layout = np.zeros((), _dtype(len(arrays)))
-    layout["size"] = 1
-    layout["first"] = [_extent(own, strides, itemsize)[0] for own, strides, itemsize, _ in arrays]
-    layout["dims"] = len(dims)
-    layout["groups"] = -(-dims[0][0] // group)
-    total = int(layout["groups"])
-    for d, (size, step) in enumerate(dims):
-        layout["size"][d] = size
-        layout["step"][:, d] = step
-        total *= size if d else 1
     wide = 0
     for place, (_, _, itemsize, misalignment) in enumerate(arrays):
         vector = group * itemsize
         outer = all(step[place] * itemsize % vector == 0 for _, step in dims[1:])
         if dims[0][1][place] == 1 and outer and misalignment % vector == 0:
             wide |= 1 << place
-    layout["wide"] = [wide >> 32 * word & 0xFFFFFFFF for word in range(len(layout["wide"]))]
-    return layout, total
+    found = _written(dims, len(arrays), group, wide)
+    found["first"] = [_extent(own, strides, itemsize)[0] for own, strides, itemsize, _ in arrays]
+    return found, int(found["groups"]) * math.prod(size for size, _ in dims[1:])
+
+
+def layout(shape: Shape, steps: Sequence[Shape], group: int = 1, aligned: bool = False, first: int = 0) -> np.ndarray:
+    """The `Layout` of one or two arrays, by their steps in elements, in the order of `shape`; `aligned`: whether the first one has
+    vectors where its innermost steps are 1. `first` is where the last one begins.
+    """
+    dims = _collapsed(shape, steps)
+    assert len(dims) <= _dims(len(steps)), "more dimensions than an array has"
+    outer = all(step[0] % group == 0 for _, step in dims[1:])
+    found = _written(dims, len(steps), group, int(aligned and dims[0][1][0] == 1 and outer))
+    found["first"][-1] = first
+    return found
+
+
+def _collapsed(shape: Shape, steps: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
+    """The size and the steps of each dimension, the innermost first, where one does not continue the one inside of it."""
+    dims: list[tuple[int, list[int]]] = []
+    for d in reversed(range(len(shape))):
+        size, step = shape[d], [own[d] for own in steps]
+        if size == 1:
+            continue
+        if dims and all(a == dims[-1][0] * b for a, b in zip(step, dims[-1][1], strict=True)):
+            dims[-1] = dims[-1][0] * size, dims[-1][1]
+        else:
+            dims.append((size, step))
+    return dims or [(1, [0] * len(steps))]
+
+
+def _written(dims: list[tuple[int, list[int]]], arrays: int, group: int, wide: int) -> np.ndarray:
+    found = np.zeros((), _dtype(arrays))
+    found["size"] = 1
+    for d, (size, step) in enumerate(dims):
+        found["size"][d] = size
+        found["step"][:, d] = step
+    found["groups"] = -(-dims[0][0] // group)
+    found["dims"] = len(dims)
+    found["wide"] = [wide >> 32 * word & 0xFFFFFFFF for word in range(len(found["wide"]))]
+    return found
 
 
 def _dims(arrays: int) -> int:

@@ -1,5 +1,6 @@
 """Reductions.
 
 `softmax`: softmax, log-softmax and their gradients.
+`reduce`: sums, means, products, extremes, truth, norms, variances, log-sum-exp, along any dimensions.
 `channel_sums`: the sums that are gradients of biases.
 """

@@ -22,6 +22,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+from ml_dtypes import bfloat16
 
 from lucid_kernels import tf32
 from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
@@ -31,7 +32,7 @@ MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ woul
 
 Kernel = Callable[..., Any]
 _ndarray = cupy.ndarray
-_PLAIN = frozenset((int, bool, float, str, tuple, type(None)))
+_PLAIN = frozenset((int, bool, float, str, tuple, type(None), *[type(np.dtype(kind)) for kind in (*"?bBhHilqefdFD", bfloat16)]))
 _stream = cupy.cuda.get_current_stream
 _device = cupy.cuda.runtime.getDevice
 _several = cupy.cuda.runtime.getDeviceCount() > 1
