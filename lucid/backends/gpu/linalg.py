@@ -9,7 +9,7 @@ import cupyx
 import numpy as np
 from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.matmul import products
-from lucid_kernels.cuda.reduction.channel_sums import channel_sums
+from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import recording
 
 from ..common import linalg, linear, matmul

@@ -1,4 +1,4 @@
-"""Reductions on a GPU: one kernel for floating arrays, and for sums and truth of bools and integers; CuPy's functions for the rest."""
+"""Reductions on a GPU: one kernel of floating arrays, and sums and truth of bools and integers; CuPy's functions of others."""
 from __future__ import annotations
 
 import functools

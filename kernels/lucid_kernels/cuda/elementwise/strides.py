@@ -55,7 +55,7 @@ def _order(shape: Shape, strides: Shape, itemsize: int) -> tuple[Shape, Shape] |
 
 def run(kernel: Any, results: Sequence[Array], arguments: Sequence[Any], constants: Sequence[Any] = (), group: int = 0) -> None:
     """Launch `kernel` of results of one shape and of arrays that broadcast to it, of any strides; or numbers, which
-    `launch.number` has made. Its threads compute groups of `group` elements; 0: as many as the formula's.
+    `launch.number` has made. Its threads compute groups of `group` elements; 0: a formula's.
     """
     shape = results[0].shape
     arrays = [*results, *[x for x in arguments if x.__class__ is cupy.ndarray]]

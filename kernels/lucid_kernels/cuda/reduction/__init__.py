@@ -2,5 +2,4 @@
 
 `softmax`: softmax, log-softmax and their gradients.
 `reduce`: sums, means, products, extremes, truth, norms, variances, log-sum-exp, along any dimensions.
-`channel_sums`: the sums that are gradients of biases.
 """

@@ -1,7 +1,7 @@
 """Reductions along any dimensions, one kernel each, with a second one where few results would leave the device idle.
 
-How an array is divided depends on its shape and strides alone, so that the result is the same on every device. Rows, whose elements
-lie close together, get as many threads as they have elements to read, up to a block; columns are read side by side.
+How an array is divided depends on its shape and strides alone, so that the result is the same on every device. Rows, whose
+elements lie close together, get as many threads as they have elements to read, up to a block; columns are read side by side.
 """
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class _Division(NamedTuple):
     block: tuple[int, int]
 
 
-def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, second: Any = None, *, p: float = 0.0, q: float = 0.0,
-           out: Array | None = None) -> Any:
-    """What `operation` of reduce.cuh makes of the elements of `x` along `axis`, of which there are some: an array of `dtype`, and
-    one of dtype `second` if that is given. An index, of int64, counts along one dimension or all.
+def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, second: Any = None, *, p: float = 0.0,
+           q: float = 0.0, out: Array | None = None) -> Any:
+    """What `operation` of reduce.cuh makes of the elements of `x` along `axis`, of which there are some: an array of `dtype`,
+    and one of dtype `second` if that is given. An index, of int64, counts along one dimension or all.
     """
     axes = normalized(axis, x.ndim)
     if second == np.int64 and len(axes) > 1:
@@ -72,6 +72,13 @@ def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, sec
             grid, (32, 8), (y, other, parts, found.kept, np.int64(found.outputs), np.int64(found.chunks), *numbers))
     y = launch.deliver(y, out)
     return y if second is None else (y, other)
+
+
+def channel_sums(x: Array, *, out: Array | None = None) -> Array:
+    """The sums of x (N, C, *) over all dimensions but the second: gradients of biases."""
+    if x.dtype.char in FLOATING and x.size and x.ndim <= MOST_DIMS:
+        return reduce("SumAll", x, (0, *range(2, x.ndim)), False, x.dtype, out=out)
+    return launch.deliver(x.sum((0, *range(2, x.ndim))).astype(x.dtype, copy=False), out)
 
 
 def normalized(axis: Axes, ndim: int) -> tuple[int, ...]:
@@ -100,8 +107,8 @@ def _divide(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int, misal
                           (tuple([of_results[d] for d in order]), tuple([kept_strides[d] // itemsize for d in order])))
     aligned = misalignment % (group * itemsize) == 0 and all(
         step % (group * itemsize) == 0 for size, step in zip(kept_shape, kept_strides, strict=True) if size > 1)
-    reduced = strides.layout(reduced_shape, (tuple([step // itemsize for step in reduced_strides]),), group if by_rows else 1, aligned,
-                             _extent_before(shape, steps, itemsize))
+    reduced = strides.layout(reduced_shape, (tuple([step // itemsize for step in reduced_strides]),), group if by_rows else 1,
+                             aligned, _extent_before(shape, steps, itemsize))
     if by_rows:
         groups = int(reduced["groups"]) * math.prod(int(size) for size in reduced["size"][1:int(reduced["dims"])])
         threads = 1

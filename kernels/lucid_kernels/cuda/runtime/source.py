@@ -80,12 +80,12 @@ def instantiations(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def is_one_module_an_instance(text: str, simulated: bool = False) -> bool:
-    """Whether each instance of a source is compiled alone, at its first use: all together would take seconds or minutes. On the
-    simulator many small ones take less time together.
+def is_one_module_an_instance(text: str, all_wanted: bool = False) -> bool:
+    """Whether each instance of a source is compiled alone, at its first use: all together would take seconds or minutes. Where
+    `all_wanted`, as on the simulator and by the compile check, many small ones take less time together.
     """
     match = _APART.search(text)
-    return match is not None and not (simulated and match[1])
+    return match is not None and not (all_wanted and match[1])
 
 
 def with_instantiations(text: str, names: Iterable[str]) -> str:

@@ -1,0 +1,4 @@
+"""Elements in other places.
+
+`copies`: copies and casts of any strides, and fills.
+"""
