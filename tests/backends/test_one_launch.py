@@ -58,4 +58,8 @@ def test_a_plan_serves_all_numbers() -> None:
 
 def test_a_number_is_not_rounded_to_half_precision_in_arithmetic() -> None:
     x = lucid.tensor([3.0], dtype=lucid.float16, device="gpu")
+    y = lucid.ones(5, dtype=lucid.bfloat16, device="gpu")
+    for function in (lambda: y * 2.5, lambda: 1 - y, lambda: y / 3):
+        assert operations(function) == 1
+    assert (y * 1.00390625 * 1.00390625).tolist() == [1.0] * 5  # half a unit in the last place: to even
     assert (x * 1.0002).item() == 3.0 and (x * 1.0009).item() == 3.001953125

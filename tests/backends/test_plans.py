@@ -113,6 +113,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "norm2_grad": lambda: Case(normal(6, 1), normal(6, 8), normal(6, 1), axis=[(1,), None], keepdims=[True]),
     "copy": lambda: Case(normal(4, 6), axes=[None, (1, 0)]),
     "cast": lambda: Case(normal(4, 6), dtype=[np.dtype(np.float16), np.dtype(np.float64)]),
+    **{name: lambda: Case(normal(4, 6), normal(4, 6), normal(4, 6), axis=[1, 0]) for name in ("concatenate", "stack")},
     "fill": lambda: Case(normal(4, 6), value=[2.5, 0.0, -0.0]),
     "check_bounds": lambda: Case(np.arange(5), low=[0, -1], high=[5, 6], message=["{value} of {limit}", "{limit}, {value}"]),
     "matmul": lambda: Case(normal(2, 5, 5), normal(2, 5, 5), transpose_a=[False, True], transpose_b=[False, True]),

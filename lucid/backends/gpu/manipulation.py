@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 from lucid_kernels.cuda.movement import copies
+from lucid_kernels.cuda.movement.concatenate import concatenate
 
 from ..common import creation, manipulation, pad, slices, unfold, views
 from ..memory_format import in_memory_order, inverse
@@ -50,14 +51,9 @@ def contiguous(x: Array) -> Array:
     return x if x.flags.c_contiguous else copies.copied(x, x.dtype)
 
 
-def concatenate(*arrays: Array, axis: int) -> Array:
-    """The arrays one after the other along `axis`."""
-    return cupy.concatenate(arrays, axis=axis)
-
-
 def stack(*arrays: Array, axis: int) -> Array:
     """The arrays along a new `axis`."""
-    return manipulation.stack(cupy.concatenate, arrays, axis)
+    return manipulation.stack(lambda parts, axis: concatenate(*parts, axis=axis), arrays, axis)
 
 
 _FUNCTIONS: Sequence[Callable[..., Any]] = (

@@ -107,7 +107,7 @@ def table() -> dict[str, Kernel]:
             g, y = g.reshape(shape), y.reshape(shape)
         return fused(g, x, y, program=_norm2_slope(x.dtype))
 
-    entries = {
+    entries: dict[str, Kernel] = {
         "sum": total("sum", "SumAll"), "prod": total("prod", "Product"),
         "mean": folded("mean", "Mean", _count), "nansum": folded("nansum", "NanSum"), "max": folded("max", "Maximum"),
         "min": folded("min", "Minimum"), "norm2": folded("norm2", "Norm2"), "logsumexp": folded("logsumexp", "LogSumExp"),

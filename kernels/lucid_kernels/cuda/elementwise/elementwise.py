@@ -98,7 +98,8 @@ def _arithmetic(name: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
     """Our kernel for two floating arrays of one dtype, or one and a number; CuPy's ufunc for everything else (integers, bool,
     complex, arrays of two dtypes).
     """
-    x, y = getattr(a, "dtype", None), getattr(b, "dtype", None)
+    x: Any = getattr(a, "dtype", None)
+    y: Any = getattr(b, "dtype", None)
     of_numbers = (x is None and is_number(a)) or (y is None and is_number(b))
     if (y if x is None else x).char in FLOATING and (x == y or of_numbers):
         if x is not None and y is not None:

@@ -111,8 +111,8 @@ def _layout(shape: Shape, arrays: tuple[tuple[Shape, Shape, int, int], ...], gro
 
 
 def layout(shape: Shape, steps: Sequence[Shape], group: int = 1, aligned: bool = False, first: int = 0) -> np.ndarray:
-    """The `Layout` of one or two arrays, by their steps in elements, in the order of `shape`; `aligned`: whether the first one has
-    vectors where its innermost steps are 1. `first` is where the last one begins.
+    """The `Layout` of one or two arrays, by their steps in elements, in the order of `shape`; `aligned`: whether the first one
+    has vectors where its innermost steps are 1. `first` is where the last one begins.
     """
     dims = _collapsed(shape, steps)
     assert len(dims) <= _dims(len(steps)), "more dimensions than an array has"

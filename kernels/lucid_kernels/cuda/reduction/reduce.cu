@@ -99,31 +99,27 @@ __device__ __forceinline__ void reduce_rows(typename Op::Result* y, typename Op:
   typename Op::Acc* shared = (typename Op::Acc*)scratch;
   const int lanes = blockDim.x < 32 ? blockDim.x : 32;
   const i64 start = blockIdx.y * chunk, end = start + chunk < groups ? start + chunk : groups;
-  const i64 rounds = (outputs + blockDim.y - 1) / blockDim.y;
-  for (i64 round = blockIdx.x; round < rounds; round += gridDim.x) {  // all threads of a warp stay: lanes merge
-    const i64 output = round * blockDim.y + threadIdx.y;
-    i64 places[2] = {0, 0};
-    typename Op::Acc acc = Op::start();
-    if (output < outputs) {
-      locate<1>(kept, output, places);
-      for (i64 group = start + threadIdx.x; group < end; group += blockDim.x) {
-        i64 at[1];
-        Accumulated<T> elements[V];
-        const int count = locate<V>(reduced, group, at);
-        read<V>(reduced, 0, x + places[1], at[0], count, elements);
-        Op::template add<V>(acc, elements, count, group * V, p);
-      }
+  const i64 output = (i64)blockIdx.x * blockDim.y + threadIdx.y;
+  i64 places[2] = {0, 0};
+  typename Op::Acc acc = Op::start();
+  if (output < outputs) {
+    locate<1>(kept, output, places);
+    for (i64 group = start + threadIdx.x; group < end; group += blockDim.x) {
+      i64 at[1];
+      Accumulated<T> elements[V];
+      const int count = locate<V>(reduced, group, at);
+      read<V>(reduced, 0, x + places[1], at[0], count, elements);
+      Op::template add<V>(acc, elements, count, group * V, p);
     }
-    acc = over_lanes<Op>(acc, lanes);
-    if (blockDim.x > 32) {  // one row a block
-      __syncthreads();      // `shared` may still be read for the row before
-      if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = acc;
-      __syncthreads();
-      if (threadIdx.x == 0)
-        for (int warp = 1; warp < blockDim.x / 32; ++warp) acc = Op::merged(acc, shared[warp]);
-    }
-    if (threadIdx.x == 0 && output < outputs) deliver<Op>(acc, y, second, parts, places[0], output, outputs, p, q);
   }
+  acc = over_lanes<Op>(acc, lanes);  // of all threads of a warp
+  if (blockDim.x > 32) {             // one row a block
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = acc;
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (int warp = 1; warp < blockDim.x / 32; ++warp) acc = Op::merged(acc, shared[warp]);
+  }
+  if (threadIdx.x == 0 && output < outputs) deliver<Op>(acc, y, second, parts, places[0], output, outputs, p, q);
 }
 
 // Outputs beside each other read elements beside each other: a thread walks down one column, and blockDim.y threads share it.

@@ -226,16 +226,13 @@ template <typename T> struct LogSumExp {
       if (v < count) group.sum += beside(x[v], group.peak);
     acc = merged(acc, group);
   }
-  // exp(x - peak), also of infinities that are equal; 0 of -inf.
-  static __device__ __forceinline__ A beside(A x, A peak) {
-    if (x == -infinity<A>()) return A(0);
-    return x == peak ? A(1) : exp_(x - peak);
-  }
+  // exp(x - peak), also of infinities that are equal.
+  static __device__ __forceinline__ A beside(A x, A peak) { return x == peak ? A(1) : exp_(x - peak); }
   static __device__ __forceinline__ Acc merged(Acc a, Acc b) {
     const A peak = Larger::apply(a.peak, b.peak);
     return Acc{peak, a.sum * beside(a.peak, peak) + b.sum * beside(b.peak, peak)};
   }
   static __device__ __forceinline__ void finish(Acc acc, double, double, Result* y, Second*) {
-    *y = narrowed<T>(acc.sum == A(0) ? -infinity<A>() : acc.peak + log_(acc.sum));
+    *y = narrowed<T>(acc.peak + log_(acc.sum));
   }
 };

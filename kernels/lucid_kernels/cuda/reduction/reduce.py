@@ -31,7 +31,7 @@ MOST_DIMS = 8
 
 
 class _Division(NamedTuple):
-    """How an array is reduced: the kernel, its layouts, grid and block, the steps along the reduced elements and those of a chunk."""
+    """How an array is reduced: the kernel, its layouts, the steps along the reduced elements, those of a chunk, grid and block."""
 
     kernel: str
     kept: Any
@@ -120,7 +120,7 @@ def _divide(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int, misal
         blocks = launch.ceil_div(outputs, together)
         chunks = _chunks(blocks, groups, threads * _GROUPS)
         chunk = launch.ceil_div(groups, chunks)
-        return _Division("rows", kept, reduced, outputs, groups, chunk, chunks, (min(blocks, 1 << 16), chunks), (threads, together))
+        return _Division("rows", kept, reduced, outputs, groups, chunk, chunks, (blocks, chunks), (threads, together))
     turns = 1
     while turns < 8 and turns * 16 < length:
         turns *= 2
