@@ -18,7 +18,7 @@ _UNITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64", 16: 
 
 
 def concatenate(*arrays: Array, axis: int) -> Array:
-    """The arrays, which have one dtype and differ in length along `axis` alone, one after the other; CuPy's function for others."""
+    """The arrays, of one dtype and alike but for `axis`, one after the other along it; others by CuPy's function."""
     first, shape = arrays[0], list(arrays[0].shape)
     shape[axis] = sum(array.shape[axis] for array in arrays)
     if any(array.dtype != first.dtype or array.ndim != first.ndim for array in arrays) or 0 in shape:

@@ -31,7 +31,7 @@ MOST_DIMS = 8
 
 
 class _Division(NamedTuple):
-    """How an array is reduced: the kernel, its layouts, the steps along the reduced elements, those of a chunk, grid and block."""
+    """How an array is reduced: the kernel, its layouts, the steps along the reduced elements, those of a chunk, the grid."""
 
     kernel: str
     kept: Any
