@@ -36,6 +36,8 @@ def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Funct
         return first_call("lucid_kernels.cuda", row.family, row.name, entries, functools.partial(planning.planned, row.name))
     if row.family or row.cuda:
         function: Function = getattr(kernels, row.cuda or row.name)
+        if row.name in common.ARITHMETIC:
+            function = _arithmetic(function)
     else:
         function = compositions[row.name] if row.function == COMPOSED else getattr(cupy, row.source)
         if row.few_in_float32:
@@ -44,6 +46,15 @@ def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Funct
             function = _by_formula(row, function)
     # A number that the formula is written for stands in the key of a plan, another one may differ from call to call.
     return planning.planned(row.name, function, numbers=not row.number)
+
+
+def _arithmetic(function: Function) -> Function:
+    """`function` as it is called where gradients are added up."""
+    @functools.wraps(function)
+    def kernel(a: Any, b: Any, out: Array | None = None) -> Array:
+        return function(a, b, out=out)
+
+    return kernel
 
 
 def is_floating(row: Row) -> bool:

@@ -74,22 +74,22 @@ def _gelu_form(approximate: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------- arithmetic
-def add(a: Any, b: Any, out: Any = None) -> Any:
+def add(a: Any, b: Any, *, out: Any = None) -> Any:
     """a + b, broadcast together; one may be a number."""
     return _arithmetic("add", cupy.add, a, b, out)
 
 
-def sub(a: Any, b: Any, out: Any = None) -> Any:
+def sub(a: Any, b: Any, *, out: Any = None) -> Any:
     """a - b, broadcast together; one may be a number."""
     return _arithmetic("sub", cupy.subtract, a, b, out)
 
 
-def mul(a: Any, b: Any, out: Any = None) -> Any:
+def mul(a: Any, b: Any, *, out: Any = None) -> Any:
     """a * b, broadcast together; one may be a number."""
     return _arithmetic("mul", cupy.multiply, a, b, out)
 
 
-def div(a: Any, b: Any, out: Any = None) -> Any:
+def div(a: Any, b: Any, *, out: Any = None) -> Any:
     """a / b, broadcast together; one may be a number."""
     return _arithmetic("div", cupy.true_divide, a, b, out)
 

@@ -184,7 +184,8 @@ columns(typename Op::Result* y, typename Op::Second* second, void* parts, const 
   reduce_columns<Op>(y, second, parts, x, kept, reduced, outputs, length, chunk, p, q);
 }
 
-// The results from the accumulators of all chunks: a warp for each.
+// The results from the accumulators of all chunks: a warp for each. Extremes of doubles spill 8 bytes on sm_80, where the compiler
+// keeps to 32 registers; a few results do that once.
 template <typename Op>
 __global__ void __launch_bounds__(256)
 combine(typename Op::Result* y, typename Op::Second* second, const void* parts, Layout<2> kept, i64 outputs, i64 chunks, double p,
