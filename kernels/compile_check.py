@@ -157,7 +157,7 @@ def compile_family(nvrtc: Nvrtc, family: str, architecture: str) -> dict[str, Re
     options += [f"-I{folder}" for folder in cuda_include_dirs()]
     names = source.instantiations(text)
     kernels: dict[str, Resources] = {}
-    for together in [(name,) for name in names] if source.is_one_module_an_instance(text) else [names]:
+    for together in [(name,) for name in names] if source.is_one_module_an_instance(text, True) else [names]:
         lowered, log = nvrtc.compile(text, f"{family}.cu", options, together)
         kernels |= {lowered.get(symbol, symbol): resources for symbol, resources in parse_log(log).items()}
     return kernels

@@ -44,7 +44,7 @@ def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu
     if name not in ROWS:
         return _entry(name, device)
     if device == "gpu":
-        return _on_gpu(ROWS[name], dtype, shape)
+        return _on_gpu(ROWS[name])
     found: list[Explanation] = []
     row, operands = ROWS[name], example(name, dtype, shape, layout)
     attributes = attributes_of(row)
@@ -133,16 +133,12 @@ def _half() -> tuple[str, str]:
     return "lucid.backends.cpu.half_precision.by_formula", "half precision, read and written as it is and computed in float32"
 
 
-def _on_gpu(row: Row, dtype: str, shape: tuple[int, ...]) -> Explanation:
+def _on_gpu(row: Row) -> Explanation:
     gpu_module()
     from .gpu import elementwise as gpu
 
     module, name = gpu.source_of(row)
-    if row.name not in common.ARITHMETIC:
-        return Explanation(f"{module}.{name}", "for arrays of any size")
-    a = example(row.name, dtype, shape)[0]
-    many = common.arithmetic(np.ndarray, lambda *operands: False, lambda: lambda *operands: True)(a, a)
-    return Explanation(f"{module}.{row.name}" if many else f"cupy.{row.source}", "many elements" if many else _FEW)
+    return Explanation(f"{module}.{name}", "for floating arrays of any size and layout")
 
 
 def _entry(name: str, device: str) -> Explanation:

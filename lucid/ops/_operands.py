@@ -13,6 +13,7 @@ from .. import _dtypes
 from ..tensor import Tensor, as_array, wrap
 
 SCALARS = (bool, int, float, complex)
+_UNROUNDED = ("add", "sub", "mul", "div")  # whose numbers are not rounded to half precision
 
 
 def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
@@ -36,6 +37,9 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
                 require_one_device(name, values)  # before the cast, which would hide the dtype that was given
                 value = value.to(dtype)
             converted.append(value)
+        elif dtype.kind == "V" and name in _UNROUNDED and value.__class__ in (int, float) and device is not None and (
+                device.type == "gpu"):
+            converted.append(value)  # its kernels take numbers as they are
         elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
             # Extension and unsigned dtypes have no weak scalars in NumPy, or refuse those out of range.
             converted.append(wrap(as_array(np.asarray(value).astype(dtype), None, device)))

@@ -19,8 +19,10 @@ if gpu_problem() is not None:
 gpu = backends.gpu_module()
 
 import cupy  # noqa: E402 - the simulator's, once the backend is there
+from lucid_kernels.cuda.elementwise import elementwise  # noqa: E402
 from lucid_kernels.cuda.runtime import launch, native, plans, recycling  # noqa: E402
 
+from lucid.backends.elementwise import ROWS, Row  # noqa: E402
 from lucid.backends.gpu import planning  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not plans.ENABLED, reason="LUCID_GPU_PLANS=0")
@@ -47,7 +49,6 @@ def images(*shape: int) -> np.ndarray:
 
 _WINDOW = {"kernel_size": [(2, 2), (3, 2)], "stride": [(2, 2), (1, 2)], "padding": [(0, 0), (1, 1)]}
 _CONVOLUTION = {"stride": [(1, 1), (2, 1)], "padding": [(1, 1), (1, 2)], "dilation": [(1, 1), (2, 1)], "groups": [1, 2]}
-_UNARY = ("relu sigmoid tanh silu erf erfc erfcx ndtr log_ndtr lgamma digamma i0 i0e i1 i1e erfinv ndtri").split()
 _ROWS = (normal(6, 8), abs(normal(8)), normal(8))
 _CHANNELS = tuple(abs(normal(4)) for _ in range(4))
 
@@ -56,12 +57,17 @@ def _places() -> np.ndarray:
     return np.tile(np.array([0, 3, 14, 21, 24, 29, 30, 31, 35]).reshape(3, 3), (2, 4, 1, 1))
 
 
+def _row(row: Row) -> Callable[[], Case]:
+    """A case of an elementwise operation: arrays of numbers in its domain."""
+    attributes: dict[str, list[Any]] = {name: _ATTRIBUTES[name] for name in row.attributes.split(", ") if name}
+    return lambda: Case(*(abs(normal(5, 7)) / 8 + 0.1 for _ in range(row.arrays)), **attributes)
+
+
+_AXES: dict[str, list[Any]] = {"axis": [1, 0], "keepdims": [False, True]}
+_ATTRIBUTES = {"approximate": ["none", "tanh"], "slope": [0.1, 0.2], "alpha": [2.0, 3.0], "value": [2.0, 3.0], "n": [1, 2],
+               "nan": [0.0, 1.0], "posinf": [None, 2.0], "neginf": [None, 2.0], "decimals": [0, 1], "eps": [None, 0.2]}
 CASES: dict[str, Callable[[], Case]] = {
-    **{name: lambda: Case(abs(normal(5, 7)) / 8 + 0.1) for name in _UNARY},
-    **{f"{name}_grad": lambda: Case(normal(5, 7), normal(5, 7)) for name in ("relu", "sigmoid", "tanh", "silu")},
-    "gelu": lambda: Case(normal(5, 7), approximate=["none", "tanh"]),
-    "gelu_grad": lambda: Case(normal(5, 7), normal(5, 7), approximate=["none", "tanh"]),
-    **{name: lambda: Case(normal(5, 7), normal(5, 7)) for name in ("add", "sub", "mul", "div")},
+    **{name: _row(ROWS[name]) for name in planning.PLANNED if name in ROWS},
     **{name: lambda: Case(normal(4, 6), dim=[1, 0, -1]) for name in ("softmax", "log_softmax")},
     **{name: lambda: Case(normal(4, 6), normal(4, 6), dim=[1, 0, -1]) for name in ("softmax_grad", "log_softmax_grad")},
     "attention": lambda: Case(*(normal(2, 2, 5, 4) for _ in range(3)), None, scale=[0.5, 0.7], is_causal=[False, True],
@@ -99,6 +105,16 @@ CASES: dict[str, Callable[[], Case]] = {
                                     divisor_override=[None, 3]),
     "adaptive_avg_pool2d": lambda: Case(images(), output_size=[(2, 2), (3, 2)]),
     "adaptive_avg_pool2d_grad": lambda: Case(images(2, 4, 3, 3), input_shape=[(2, 4, 6, 6), (2, 4, 5, 6)]),
+    **{name: lambda: Case(normal(6, 8), **_AXES) for name in "mean nansum max min norm2 logsumexp any all argmax argmin".split()},
+    **{f"{name}_with_indices": lambda: Case(normal(6, 8), **_AXES) for name in ("max", "min")},
+    **{name: lambda: Case(normal(6, 8), **_AXES, dtype=[None, np.dtype(np.float32)]) for name in ("sum", "prod")},
+    **{name: lambda: Case(normal(6, 8), **_AXES, correction=[1, 0]) for name in ("var", "std")},
+    "norm": lambda: Case(normal(6, 8), **_AXES, order=[3, 1.5, 1]),
+    "norm2_grad": lambda: Case(normal(6, 1), normal(6, 8), normal(6, 1), axis=[(1,), None], keepdims=[True]),
+    "copy": lambda: Case(normal(4, 6), axes=[None, (1, 0)]),
+    "cast": lambda: Case(normal(4, 6), dtype=[np.dtype(np.float16), np.dtype(np.float64)]),
+    **{name: lambda: Case(normal(4, 6), normal(4, 6), normal(4, 6), axis=[1, 0]) for name in ("concatenate", "stack")},
+    "fill": lambda: Case(normal(4, 6), value=[2.5, 0.0, -0.0]),
     "check_bounds": lambda: Case(np.arange(5), low=[0, -1], high=[5, 6], message=["{value} of {limit}", "{limit}, {value}"]),
     "matmul": lambda: Case(normal(2, 5, 5), normal(2, 5, 5), transpose_a=[False, True], transpose_b=[False, True]),
     "linear": lambda: Case(normal(2, 3, 5), normal(4, 5), normal(4)),
@@ -208,7 +224,7 @@ def test_a_key_holds_what_a_launcher_may_see_of_its_arguments(change: str) -> No
     def kernel(a: Any, b: Any, *, out: Any = None) -> Any:
         seen.append("called")
         y = launch.result(out, a.shape, a.dtype)
-        return launch.deliver(launch.elementwise("elementwise", "Add", y, a, a if b is None else b), out)
+        return launch.deliver(elementwise.add(a, a if b is None else b, out=y), out)
 
     entry = plans.planned(kernel)
     memory = cupy.zeros((40,), np.float32)
@@ -265,7 +281,7 @@ def test_other_dtypes_are_as_before(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
-@pytest.mark.parametrize("name", sorted(set(CASES) - {"check_bounds"}))
+@pytest.mark.parametrize("name", sorted(name for name in CASES if name != "check_bounds" and (name not in ROWS or ROWS[name].family)))
 def test_every_operation_in_other_dtypes_is_as_before(name: str, dtype: str) -> None:
     import ml_dtypes
 
@@ -512,7 +528,7 @@ def test_reloaded_kernels_forget_their_plans() -> None:
 
 def test_a_launcher_that_hides_what_it_does_fails() -> None:
     def kernel(x: Any) -> Any:
-        y = launch.elementwise("elementwise", "Add", None, x, x)
+        y = elementwise.add(x, x)
         y += 1
         return y
 

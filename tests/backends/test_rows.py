@@ -105,7 +105,8 @@ def test_arrays_of_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
         function, _ = explain.explain(name, "float32", (1 << 20,), device="gpu")
         module, _, attribute = function.rpartition(".")
         assert row.function == COMPOSED or hasattr(importlib.import_module(module), attribute), name
-    assert explain.explain("add", "float32", (8,), device="gpu").function == "cupy.add"
+    assert explain.explain("add", "float32", (8,), device="gpu").function == "lucid_kernels.cuda.elementwise.elementwise.add"
+    assert explain.explain("gcd", "int32", (8,), device="gpu").function == "cupy.gcd"
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))

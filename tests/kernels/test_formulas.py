@@ -72,4 +72,4 @@ def test_each_has_cuda_operators() -> None:
     found = set(source.instantiations(source.load("elementwise")))
     for each in (*formulas.ACTIVATIONS, *formulas.ARITHMETIC):
         kernel = "unary" if len(trace(each, REAL)[1]) == 1 else "binary"
-        assert {f"{kernel}<{real}, {formula.operator(each.__name__)}>" for real in ("float", "double")} <= found
+        assert {f"{kernel}<{real}, {formula.operator(each.__name__)}>" for real in formula.FLOATING} <= found

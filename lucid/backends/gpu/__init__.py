@@ -6,6 +6,7 @@
 `elementwise`: a function for each row of `lucid.backends.elementwise`.
 `manipulation`: new arrays, copies, views and joined arrays.
 `indexing`: elements by index and by mask.
+`reductions`: sums, extremes, norms and moments along dimensions.
 `sorting`: sorting and scans.
 `linalg`, `fft`: linear algebra by cuSOLVER, Fourier transforms by cuFFT.
 `fractional_pooling`: pooling windows that begin anywhere.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import complex, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
+from ..common import complex, interpolation, linalg_gradients, linear, nll_loss, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -34,6 +34,7 @@ from . import (  # noqa: E402
     memory,
     planning,
     poisson,
+    reductions,
     sorting,
 )
 
@@ -46,7 +47,7 @@ _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceC
 TABLE: dict[str, Callable[..., Any]] = {}
 families.kernels("lucid_kernels.cuda", TABLE, planning.planned)
 TABLE.update(merge(
-    TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(cupy, cupy),
+    TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(),
     linalg.TABLE, fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import cupy
 from lucid_kernels.cuda.elementwise import elementwise as kernels
+from lucid_kernels.cuda.elementwise.fused import fused
 
 from ..common import elementwise as common
 from ..elementwise import ROWS, Row
@@ -17,6 +19,8 @@ from . import planning
 
 Array = Any
 Function = Callable[..., Any]
+_ndarray = cupy.ndarray
+_NUMBERS = (float, int)
 
 
 def table(entries: dict[str, Function]) -> dict[str, Function]:
@@ -26,31 +30,82 @@ def table(entries: dict[str, Function]) -> dict[str, Function]:
 
 
 def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Function]) -> Function:
-    if row.name in common.ARITHMETIC:
-        ours = getattr(kernels, row.name)
-        general = common.arithmetic(cupy.ndarray, getattr(cupy, row.source), lambda: ours)
-        return planning.planned(row.name, general, lambda a, b, out=None: ours(a, b, out=out))
     if row.function == FORMULA:
-        return common.of_formula(row, entries)
-    if row.family:
+        return planning.planned(row.name, common.of_formula(row, entries))
+    if row.family and row.name not in common.ARITHMETIC:
         return first_call("lucid_kernels.cuda", row.family, row.name, entries, functools.partial(planning.planned, row.name))
-    if row.cuda:
-        cuda: Function = getattr(kernels, row.cuda)
-        return cuda
-    function: Function = compositions[row.name] if row.function == COMPOSED else getattr(cupy, row.source)
-    return _in_float32(function) if row.few_in_float32 else function
+    if row.family or row.cuda:
+        function: Function = getattr(kernels, row.cuda or row.name)
+        if row.name in common.ARITHMETIC:
+            function = _arithmetic(function)
+    else:
+        function = compositions[row.name] if row.function == COMPOSED else getattr(cupy, row.source)
+        if row.few_in_float32:
+            function = _in_float32(function)
+        if is_floating(row):
+            function = _by_formula(row, function)
+    # A number that the formula is written for stands in the key of a plan, another one may differ from call to call.
+    return planning.planned(row.name, function, numbers=not row.number)
+
+
+def _arithmetic(function: Function) -> Function:
+    """`function` as it is called where gradients are added up."""
+    @functools.wraps(function)
+    def kernel(a: Any, b: Any, out: Array | None = None) -> Array:
+        return function(a, b, out=out)
+
+    return kernel
+
+
+def is_floating(row: Row) -> bool:
+    """Whether a row has a formula of floating elements."""
+    return bool(row.formula) and not row.name.startswith("bitwise")
 
 
 def source_of(row: Row) -> tuple[str, str]:
-    """The module and the name of the function behind a row; of arithmetic, of many elements."""
-    if row.function == FORMULA:
-        return "lucid_kernels.cuda.elementwise.fused", "fused"
+    """The module and the name of the function behind a row; of floating arrays of one dtype."""
     if row.family or row.cuda:
         return f"lucid_kernels.cuda.{row.family or 'elementwise.elementwise'}", row.cuda or row.name
+    if is_floating(row):
+        return "lucid_kernels.cuda.elementwise.fused", "fused"
     return ("lucid.backends.common.elementwise", row.name) if row.function == COMPOSED else ("cupy", row.source)
 
 
+def _by_formula(row: Row, function: Function) -> Function:
+    """The formula of `row`, in one kernel, for floating arrays of one dtype and numbers; `function` for everything else."""
+
+    @_with_signature(function)
+    def kernel(*operands: Any, out: Array | None = None, **attributes: Any) -> Array:
+        dtype = None
+        for operand in operands:
+            if operand.__class__ is _ndarray:
+                if dtype is None and operand.dtype.char in kernels.FLOATING:
+                    dtype = operand.dtype
+                elif operand.dtype != dtype:
+                    break
+            elif operand is not None and not isinstance(operand, _NUMBERS):
+                break
+        else:
+            given = operands
+            if row.number and isinstance(operands[-1], _NUMBERS):
+                given, attributes_of = operands[:-1], {row.number: operands[-1]}
+            else:
+                attributes_of = attributes
+            program = common.program(row, dtype, tuple([x is not None for x in given]), tuple(attributes_of.items()))
+            if program is not None:
+                return fused(*given, program=program, out=out)
+        return function(*operands, **attributes) if out is None else function(*operands, out=out, **attributes)
+
+    return kernel
+
+
+def _with_signature(function: Function) -> Function:
+    """A decorator: the arguments are those of `function`, as far as it says so."""
+    return functools.wraps(function) if isinstance(function, FunctionType) else lambda kernel: kernel
+
+
 def _in_float32(function: Function) -> Function:
+    @_with_signature(function)
     def kernel(*operands: Any, out: Array | None = None, **attributes: Any) -> Array:
         for operand in operands:
             if getattr(operand, "itemsize", 4) == 2 and operand.dtype in HALVES:

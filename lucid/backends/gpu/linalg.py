@@ -9,7 +9,7 @@ import cupyx
 import numpy as np
 from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.matmul import products
-from lucid_kernels.cuda.reduction.channel_sums import channel_sums
+from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import recording
 
 from ..common import linalg, linear, matmul
@@ -42,7 +42,7 @@ def sum_of_rows(rows: Array, axis: int, keepdims: bool) -> Array:
 
 def add_bias(result: Array, bias: Array) -> Array:
     """`result`, to whose rows `bias` has been added."""
-    if result.dtype == bias.dtype and result.dtype.char in "fd":
+    if result.dtype == bias.dtype and result.dtype.char in elementwise.FLOATING:
         return elementwise.add(result, bias, out=result)
     recording.unrepeatable()
     return linear.add_in_place(result, bias)

@@ -92,7 +92,6 @@ EXEMPT = [
     # conv2d_grad_weight_direct, the only kernel of the family that calls block_reduce, calls it once, outside of its loop: no
     # thread has read `scratch` when the first one writes it, so the barrier before that write orders nothing.
     Exempt("conv2d.cu", "common.cuh", "__syncthreads();  // `scratch` may still be read", "the block's only reduction"),
-    Exempt("channel_sums.cu", "common.cuh", "__syncthreads();  // `scratch` may still be read", "the block's only reduction"),
     # It stands between products of registers, and keeps the compiler from mixing them.
     Exempt("flash_attention.cu", "attention_products.cuh", "__syncwarp();  // so that the rounds", "orders no access to memory"),
 ]

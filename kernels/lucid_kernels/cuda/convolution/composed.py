@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lucid_kernels.cuda.convolution import tensor_cores
-from lucid_kernels.cuda.reduction.channel_sums import channel_sums
+from lucid_kernels.cuda.reduction.reduce import channel_sums
 
 Kernel = Callable[..., Any]
 

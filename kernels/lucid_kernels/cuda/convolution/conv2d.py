@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lucid_kernels.cuda.convolution import tensor_cores
-from lucid_kernels.cuda.reduction.channel_sums import channel_sums
+from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import launch
 
 _TILE = 64  # as in conv2d.cu: rows and columns of the product that one block computes

@@ -32,6 +32,8 @@ FORMULA_UNARY(rint)
 FORMULA_BINARY(pow)
 FORMULA_BINARY(fmod)
 FORMULA_BINARY(atan2)
+FORMULA_BINARY(hypot)
+FORMULA_BINARY(copysign)
 
 template <typename T> __device__ __forceinline__ T sigmoid_(T x) { return T(1) / (T(1) + exp_(-x)); }
 // erfc keeps its digits in the lower tail, where 1 + erf cancels.
@@ -41,3 +43,18 @@ template <typename T> __device__ __forceinline__ T abs_(T x) { return x < T(0) |
 // NaN wins.
 template <typename T> __device__ __forceinline__ T maximum_(T a, T b) { return a > b || a != a ? a : b; }
 template <typename T> __device__ __forceinline__ T minimum_(T a, T b) { return a < b || a != a ? a : b; }
+
+// As Python's: the remainder has the sign of the divisor, and the quotient is the largest whole number below. From the exact
+// remainder, since a / b may be rounded up to a whole number, and an infinite divisor leaves nothing of a - floor(a / b) * b.
+template <typename T> __device__ __forceinline__ T remainder_(T a, T b) {
+  const T rest = fmod_(a, b);
+  if (rest == T(0)) return copysign_(T(0), b);
+  return (rest < T(0)) != (b < T(0)) ? rest + b : rest;
+}
+template <typename T> __device__ __forceinline__ T floor_divide_(T a, T b) {
+  if (b == T(0)) return a / b;
+  const T rest = fmod_(a, b);
+  const T below = rest != T(0) && (rest < T(0)) != (b < T(0)) ? T(1) : T(0);
+  const T quotient = (a - rest) / b - below;  // a whole number, but for rounding
+  return quotient == T(0) ? copysign_(T(0), a / b) : rint_(quotient);
+}

@@ -1,41 +1,48 @@
 """Formulas in one pass over memory on a GPU: a CUDA kernel written for each `Program`."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-import cupy
-import numpy as np
-
+from lucid_kernels.cuda.elementwise import strides
 from lucid_kernels.cuda.runtime import formula, launch
-from lucid_kernels.expression import Part, Program, plan
+from lucid_kernels.expression import Program, Shape
 
 
 def fused(*arrays: Any, program: Program, out: Any = None) -> Any:
-    """The outputs of `program`, broadcast; one array, or a tuple if there are several.
+    """The outputs of `program`, broadcast; one array, or a tuple if there are several. An argument may be a number.
 
-    Half-precision numbers are computed in float32, and rounded once at the end.
+    Arrays are read and results are written in any dtypes and strides, halves as well; they are computed in the program's.
     """
     count = len(program.dtypes)
     given = (None,) * count if out is None else out if count > 1 else (out,)
     results: list[Any] = [None] * count
-    for part in plan(program, tuple([() if array is None else array.shape for array in arrays]), 1):
-        for place, array in zip(part.positions, _run(part, arrays, [given[place] for place in part.positions]), strict=True):
-            results[place] = launch.deliver(array.astype(program.dtypes[place], copy=False), given[place])
+    for part, positions, shape in _parts(program, tuple([getattr(array, "shape", ()) for array in arrays])):
+        inputs = [arrays[number] for number in part.inputs]
+        dense = [array for array in inputs if hasattr(array, "strides")]
+        written = [strides.result(given[place], shape, dtype, dense)
+                   for place, dtype in zip(positions, part.dtypes, strict=True)]
+        if written[0].size:
+            _run(part, inputs, written)
+        for place, array in zip(positions, written, strict=True):
+            results[place] = launch.deliver(array, given[place])
     return tuple(results) if count > 1 else results[0]
 
 
-def _run(part: Part, arrays: Any, out: Any) -> list[Any]:
-    program, layout = part.program, part.layout
-    results = [launch.result(given, part.shape, dtype) for given, dtype in zip(out, program.output_dtypes, strict=True)]
-    size = layout.outer * layout.inner
-    if not size:
-        return results
-    arguments: list[Any] = []
-    for number, dtype, _, expanded in part.operands:
-        array = arrays[number].astype(dtype, copy=False)
-        arguments.append(launch.contiguous(array if expanded is None else cupy.broadcast_to(array, expanded)))
-    arguments += [dtype.type(value) for value, dtype in zip(program.constants, program.constant_dtypes, strict=True)]
-    grid, block = launch.grid_1d(size)
-    launch.generated(formula.source(program, layout.kinds), "fused")(
-        grid, block, (*arguments, *results, np.int64(layout.inner), np.int64(size)))
-    return results
+@functools.lru_cache(1024)
+def _parts(program: Program, shapes: tuple[Shape, ...]) -> list[tuple[Program, tuple[int, ...], Shape]]:
+    """The outputs that a kernel computes, of one shape and not too many: their program, which they are, and the shape."""
+    positions: dict[Shape, list[int]] = {}
+    for place, shape in enumerate(program.result_shapes(shapes)):
+        positions.setdefault(shape, []).append(place)
+    together = max(1, strides.MOST - len(program.inputs))
+    parts = [(shape, tuple(some[at:at + together])) for shape, some in positions.items() for at in range(0, len(some), together)]
+    return [(program.part(some), some, shape) for shape, some in parts]
+
+
+def _run(program: Program, inputs: list[Any], results: list[Any]) -> None:
+    stored = tuple([getattr(value, "dtype", None) for value in inputs])
+    text = formula.source(program, stored, tuple([array.dtype for array in results]))
+    arguments = [launch.number(value) if dtype is None else value for value, dtype in zip(inputs, stored, strict=True)]
+    constants = [dtype.type(value) for value, dtype in zip(program.constants, program.constant_dtypes, strict=True)]
+    strides.run(launch.generated(text, "fused"), results, arguments, constants)

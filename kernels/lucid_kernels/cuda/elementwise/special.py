@@ -6,12 +6,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import cupy
 import numpy as np
 
+from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.runtime import launch
 
-_apply = functools.partial(launch.elementwise, "special")
+
+def _apply(op: str, out: Any, *arrays: Any) -> Any:
+    """What `op` of the kernel `unary` or `binary` makes of one or two arrays."""
+    name = f"{('unary', 'binary')[len(arrays) - 1]}<{launch.ctype(arrays[0].dtype)}, {op}>"
+    return elementwise.apply("special", name, out, *arrays, group=1)
 
 
 def _kernel(operator: str, documentation: str) -> Callable[..., Any]:
@@ -21,7 +25,7 @@ def _kernel(operator: str, documentation: str) -> Callable[..., Any]:
         return _apply(operator, out, x)
 
     kernel.__doc__ = documentation
-    return launch.upcast_half(kernel)
+    return kernel
 
 
 erf = _kernel("Erf", "The error function.")
@@ -39,18 +43,12 @@ i1 = _kernel("I1", "The modified Bessel function of the first kind, order 1.")
 i1e = _kernel("I1e", "exp(-|x|) I1(x).")
 
 
-@launch.upcast_half
 def polygamma(x: Any, *, n: int, out: Any = None) -> Any:
     """The derivative of order `n` of `digamma`; n >= 0."""
     if n == 0:
         return _apply("Digamma", out, x)
-    x = launch.contiguous(x)
-    y = launch.result(out, x.shape, x.dtype)
-    if x.size:
-        grid, block = launch.grid_1d(x.size)
-        order, factor, size = np.float64(n), np.float64(_signed_factorial(n)), np.int64(x.size)
-        launch.kernel("special", f"polygamma<{launch.ctype(x.dtype)}>")(grid, block, (x, y, order, factor, size))
-    return launch.deliver(y, out)
+    numbers = np.float64(n), np.float64(_signed_factorial(n))
+    return elementwise.apply("special", f"polygamma<{launch.ctype(x.dtype)}>", out, x, numbers=numbers, group=1)
 
 
 @functools.cache
@@ -60,19 +58,16 @@ def _signed_factorial(n: int) -> float:
     return size if n % 2 else -size
 
 
-@launch.upcast_half
 def zeta(x: Any, q: Any, *, out: Any = None) -> Any:
     """The Hurwitz zeta function, the sum of (k + q)^-x over k >= 0."""
-    return _apply("Zeta", out, *cupy.broadcast_arrays(x, q))
+    return _apply("Zeta", out, x, q)
 
 
-@launch.upcast_half
 def gammainc(a: Any, x: Any, *, out: Any = None) -> Any:
     """The lower regularised incomplete gamma function P(a, x)."""
-    return _apply("Gammainc", out, *cupy.broadcast_arrays(a, x))
+    return _apply("Gammainc", out, a, x)
 
 
-@launch.upcast_half
 def gammaincc(a: Any, x: Any, *, out: Any = None) -> Any:
     """The upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x)."""
-    return _apply("Gammaincc", out, *cupy.broadcast_arrays(a, x))
+    return _apply("Gammaincc", out, a, x)

@@ -1,5 +1,5 @@
 """Reductions.
 
 `softmax`: softmax, log-softmax and their gradients.
-`channel_sums`: the sums that are gradients of biases.
+`reduce`: sums, means, products, extremes, truth, norms, variances, log-sum-exp, along any dimensions.
 """

@@ -14,6 +14,10 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!="
 _RENAMED = {"exp_nonpositive": "exp",
             "power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
             "arctanh": "atanh", "arctan2": "atan2"}
+#: The C++ names of what is stored and computed otherwise, and of all floating types.
+HALVES = frozenset(("__half", "__nv_bfloat16"))
+FLOATING = ("float", "double", "__half", "__nv_bfloat16")
+_REGISTERS = 32  # elements of all arrays that a thread holds at once
 _SPECIAL = {"neg": "-{0}", "bitwise_invert": "~{0}", "where": "{0} ? {1} : {2}", "cast": "{0}"}
 
 
@@ -23,13 +27,13 @@ def operator(name: str) -> str:
 
 
 def header(formulas: Iterable[Callable[..., Any]]) -> str:
-    """Operators of one or two arguments, for the kernels `unary` and `binary` of float and double, which are instantiated."""
+    """Operators of one or two arguments, for the kernels `unary` and `binary` of all floating types, which are instantiated."""
     lines = ['#include "formula.cuh"']
     for formula in formulas:
-        program, arguments, _ = trace(formula, np.dtype(np.float32))  # stands for both
+        program, arguments, _ = trace(formula, np.dtype(np.float32))  # stands for all
         name, kernel = operator(formula.__name__), ("unary", "binary")[len(arguments) - 1]
         parameters = ", ".join(f"T ex{i}" for i in range(len(arguments)))
-        lines += [f"// instantiate: {kernel}<float, {name}>, {kernel}<double, {name}>",
+        lines += [f"// instantiate: {', '.join(f'{kernel}<{kind}, {name}>' for kind in FLOATING)}",
                   f"struct {name} {{  // {formula.__doc__}",
                   f"  template <typename T> static __device__ __forceinline__ T apply({parameters}) {{"]  # fmt: skip
         lines += [f"    const T k{i} = T({value!r});" for i, value in enumerate(program.constants)]
@@ -40,30 +44,58 @@ def header(formulas: Iterable[Callable[..., Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def source(program: Program, kinds: str) -> str:
-    """The CUDA source of a kernel for arguments of these `kinds` (see `Layout`); programs with the same text share it."""
-    text = program.kernels.get(kinds)
+def width(itemsizes: Iterable[int]) -> int:
+    """Elements of a group (map.cuh), of arrays of these item sizes: the vectors have at most 16 bytes, and fit into registers."""
+    sizes = [*itemsizes]
+    group = 16 // max(sizes)
+    while group > 1 and group * len(sizes) > _REGISTERS:
+        group //= 2
+    return group
+
+
+def source(program: Program, stored: tuple[Any, ...], results: tuple[Any, ...]) -> str:
+    """The CUDA source of a kernel for arguments that are `stored` in these dtypes, None for numbers, and `results` as well;
+    programs with the same text share it.
+    """
+    text = program.kernels.get((stored, results))
     if text is None:
-        text = program.kernels[kinds] = _write(program, kinds)
+        text = program.kernels[stored, results] = _write(program, stored, results)
     return str(text)
 
 
-def _write(program: Program, kinds: str) -> str:
-    index = {"F": "[i]", "R": "[i % inner]", "C": "[i / inner]", "S": "[0]"}
-    inputs = [(f"x{i}", ctype(dtype), kind)
-              for i, (dtype, kind) in enumerate(zip(program.input_dtypes, kinds, strict=True))]
-    outputs = [(f"y{i}", ctype(dtype), name)
-               for i, (dtype, name) in enumerate(zip(program.output_dtypes, program.outputs, strict=True))]
+def _write(program: Program, stored: tuple[Any, ...], results: tuple[Any, ...]) -> str:
+    arrays = [dtype for dtype in (*results, *stored) if dtype is not None]
+    group = width(dtype.itemsize for dtype in arrays)
+    headers = '#include "halves.cuh"\n' if any(ctype(dtype) in HALVES for dtype in arrays) else ""
     # Not __restrict__: results may be arguments.
-    parameters = [f"const {element}* {x}" for x, element, _ in inputs]
+    parameters = [f"{ctype(dtype)}* y{i}" for i, dtype in enumerate(results)]
+    parameters += [f"const double x{i}" if dtype is None else f"const {ctype(dtype)}* x{i}" for i, dtype in enumerate(stored)]
     parameters += [f"const {ctype(dtype)} k{i}" for i, dtype in enumerate(program.constant_dtypes)]
-    parameters += [f"{element}* {y}" for y, element, _ in outputs]
-    lines = [f"const {element} e{x} = {x}{index[kind]};" for x, element, kind in inputs]
-    lines += [f"const {ctype(step.dtype)} {step.name} = {_expression(step, ctype(step.dtype))};" for step in program.steps]
-    lines += [f"{y}[i] = {_element(name)};" for y, _, name in outputs]
-    body = "\n".join(f"    {line}" for line in lines)
-    return (f'#include "formula.cuh"\n\nextern "C" __global__ void __launch_bounds__(256)\n'
-            f'fused({", ".join(parameters)}, i64 inner, i64 n) {{\n  GRID_STRIDE(i, n) {{\n{body}\n  }}\n}}\n')
+    outer, reads, inner, writes = list[str](), list[str](), list[str](), list[str]()
+    place = 0
+    for i, dtype in enumerate(program.output_dtypes):
+        reads.append(f"{ctype(dtype)} y{i}s[V];")
+        inner.append(f"y{i}s[v] = {_element(program.outputs[i])};")
+        writes.append(f"write<V>(layout, {place}, y{i}, at[{place}], count, y{i}s);")
+        place += 1
+    elements = []
+    for i, (dtype, kind) in enumerate(zip(program.input_dtypes, stored, strict=True)):
+        if kind is None:
+            half = program.half_inputs.get(i)  # to which a number is rounded
+            value = f"x{i}" if half is None else f"widened(narrowed<{ctype(half)}>(x{i}))"
+            outer.append(f"const {ctype(dtype)} ex{i} = ({ctype(dtype)}){value};")
+            continue
+        reads += [f"{ctype(dtype)} x{i}s[V];", f"read<V>(layout, {place}, x{i}, at[{place}], count, x{i}s);"]
+        elements.append(f"const {ctype(dtype)} ex{i} = x{i}s[v];")
+        place += 1
+    steps = [f"const {ctype(step.dtype)} {step.name} = {_expression(step, ctype(step.dtype))};" for step in program.steps]
+    body = [*outer, "GRID_STRIDE(group, groups) {", f"  i64 at[{place}];", "  const int count = locate<V>(layout, group, at);",
+            *[f"  {line}" for line in reads], "#pragma unroll", "  for (int v = 0; v < V; ++v) {",
+            *[f"    {line}" for line in (*elements, *steps, *inner)], "  }", *[f"  {line}" for line in writes], "}"]
+    lines = "\n".join(f"  {line}" if line[0] != "#" else line for line in body)
+    return (f'{headers}#include "formula.cuh"\n#include "map.cuh"\n#define V {group}\n\n'
+            f'extern "C" __global__ void __launch_bounds__(256)\n'
+            f'fused({", ".join(parameters)}, Layout<{place}> layout, i64 groups) {{\n{lines}\n}}\n')
 
 
 def _element(name: str) -> str:

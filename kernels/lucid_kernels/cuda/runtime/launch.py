@@ -27,6 +27,8 @@ BLOCK = 256
 #: Blocks per multiprocessor of a grid-stride kernel: four full waves of 256 threads on a chip with 2048 per SM.
 _BLOCKS_PER_SM = 32
 
+_SIMULATED = hasattr(cupy.cuda, "simulated_driver")
+
 _modules: dict[str, Any] = {}
 _kernels: dict[tuple[str, str], Any] = {}
 _multiprocessors: dict[int, int] = {}
@@ -49,7 +51,7 @@ def kernel(file: str, name: str) -> Any:
         module = _modules.get(file)
         if module is None:
             text = source(file)
-            apart = _source.is_one_module_an_instance(text)
+            apart = _source.is_one_module_an_instance(text, _SIMULATED)
             names = (name,) if apart else _source.instantiations(text)
             module = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
             if not apart:
@@ -164,6 +166,11 @@ def empty(shape: Iterable[int], dtype: Any) -> Any:
     return recording.fresh(cupy.empty(tuple(shape), dtype))
 
 
+def number(value: float) -> Any:
+    """A number as the argument ``double`` of a kernel; a plan may repeat the call with another one."""
+    return recording.number(value)
+
+
 def fill(array: Any, value: Any) -> None:
     """Let all elements be `value`."""
     recording.unrepeatable()
@@ -186,17 +193,6 @@ def deliver_all(arrays: tuple[Any, ...], out: tuple[Any, ...] | None) -> tuple[A
     if out is None:
         return arrays
     return tuple(deliver(array, target) for array, target in zip(arrays, out, strict=True))
-
-
-def elementwise(file: str, op: str, out: Any, *arrays: Any) -> Any:
-    """What `op` of the kernel `unary` or `binary` of `<file>.cu` makes of one or two arrays of one shape and dtype."""
-    arrays = tuple(contiguous(array) for array in arrays)
-    x = arrays[0]
-    y = result(out, x.shape, x.dtype)
-    if x.size:
-        name = f"{('unary', 'binary')[len(arrays) - 1]}<{ctype(x.dtype)}, {op}>"
-        kernel(file, name)(*grid_1d(x.size), (*arrays, y, np.int64(x.size)))
-    return deliver(y, out)
 
 
 def is_half(array: Any) -> bool:

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import functools
 import os
+import struct
 from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
+from ml_dtypes import bfloat16
 
 from lucid_kernels import tf32
 from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
@@ -30,12 +32,14 @@ MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ woul
 
 Kernel = Callable[..., Any]
 _ndarray = cupy.ndarray
-_PLAIN = frozenset((int, bool, float, str, tuple, type(None)))
+_PLAIN = frozenset((int, bool, float, str, tuple, type(None), *[type(np.dtype(kind)) for kind in (*"?bBhHilqefdFD", bfloat16)]))
 _stream = cupy.cuda.get_current_stream
 _device = cupy.cuda.runtime.getDevice
 _several = cupy.cuda.runtime.getDeviceCount() > 1
 _allocator = cupy.cuda.get_allocator
 _caches: list[dict[Any, Any]] = []
+_DOUBLE, _BITS = struct.Struct("<d").pack, struct.Struct("<q").unpack  # a number as it stands in the place of a pointer
+_EXACT = 1 << 53
 
 
 class Plan:
@@ -57,10 +61,11 @@ class Plan:
         self.allocator = _allocator()
 
 
-def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
+def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
     """`kernel`, an entry of a table of operations, by plans where they are right.
 
-    `recordable` is what is recorded, if not `kernel` itself: it computes the same of floating arrays of one dtype.
+    Python numbers among its arguments stand in the key, unless it gives `numbers` to its kernels as they are (`launch.number`):
+    then a plan serves all of them.
     """
     if not ENABLED:
         return kernel
@@ -95,6 +100,16 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
                         if status:
                             driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, q, address))
                         return result
+                elif numbers and x.__class__ is _ndarray and y.__class__ is float and x._c_contiguous:
+                    p = x.data.ptr
+                    plan = plans.get((0, x.shape, x.dtype.char, float))
+                    if plan and plan.ring is not None and not p & 15 and plan.allocator is _allocator() and not _stream().ptr:
+                        bits = _BITS(_DOUBLE(y))[0]
+                        result, address = plan.ring.take()
+                        status = run(plan.address, 0, p, bits, address)
+                        if status:
+                            driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, bits, address))
+                        return result
         return general(arrays, attributes)
 
     def general(arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -104,6 +119,7 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
         key: list[Any] = [stream.ptr]
         given: list[Any] = []
         pointers: list[int] = []
+        bits: list[int] = []
         misaligned = 0
         for array in arrays:
             if array.__class__ is _ndarray:
@@ -116,6 +132,12 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
                 given.append(array)
             elif array is None:
                 key.append(None)
+            elif array.__class__ is float or (array.__class__ is int and -_EXACT <= array <= _EXACT):
+                if numbers:
+                    key.append(array.__class__)
+                    bits.append(_BITS(_DOUBLE(array))[0])
+                else:  # equal numbers of two types may be computed otherwise
+                    key.append((array.__class__, str(array)))
             else:
                 return kernel(*arrays, **attributes)
         if attributes:
@@ -151,12 +173,13 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
         found = tuple(key)
         plan = plans.get(found)
         if plan is None:
-            return _first(plans, found, recordable or kernel, kernel, arrays, attributes, given, pointers, stream)
+            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, stream)
         if plan is False or (key[0] and stream.is_capturing()):
             return kernel(*arrays, **attributes)
         if plan.allocator is not _allocator():
             plans.clear()
             return kernel(*arrays, **attributes)
+        pointers += bits
         new = []
         for ring in plan.rings:
             array, pointer = ring.take()
@@ -175,37 +198,39 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
     return call
 
 
-def _first(plans: dict[Any, Any], key: Any, recordable: Kernel, kernel: Kernel, arrays: Any, attributes: dict[str, Any],
-           given: list[Any], pointers: list[int], stream: Any) -> Any:
+def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attributes: dict[str, Any], given: list[Any],
+           pointers: list[int], bits: list[int], stream: Any) -> Any:
     """The result of a call that has no plan yet, which it gets."""
     if not given or any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
         return kernel(*arrays, **attributes)
-    if recordable is not kernel and not _alike(given, arrays):
-        plans[key] = False
-        return kernel(*arrays, **attributes)
+    places = iter(range(len(pointers), len(pointers) + len(bits)))
+    if bits:
+        if any(array.dtype.char not in "eEfd" for array in given):  # of which a whole number makes others than a real one
+            plans[key] = False
+            return kernel(*arrays, **attributes)
+        arrays = [recording.Given.at(next(places), array) if array.__class__ in (float, int) else array for array in arrays]
     launch.make_flag()  # not while operations are counted
     before = driver.operations()
     with recording.Recorder() as record:
-        result = recordable(*arrays, **attributes)
+        result = kernel(*arrays, **attributes)
     if len(plans) >= MOST_PLANS:
         plans.clear()
-    plan = _plan(record, result, given, pointers, key[0])
+    plan = _plan(record, result, given, pointers, len(bits), key[0])
     if plan and before is not None and driver.operations() != before + len(record.steps):
         raise AssertionError(f"{kernel.__name__}: CuPy has done what a plan does not repeat; launchers say so by `unrepeatable`")
     plans[key] = plan
     return result
 
 
-def _alike(given: list[Any], arrays: Any) -> bool:
-    """Whether all arguments are arrays of one floating dtype that our kernels have."""
-    chars = {array.dtype.char for array in given}
-    return len(chars) == 1 and chars <= {"f", "d"} and all(array is not None for array in arrays)
-
-
-def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], stream: int) -> Plan | bool:
-    """The plan that repeats a recorded call; False where there is none."""
+def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], bits: int, stream: int) -> Plan | bool:
+    """The plan that repeats a recorded call, with so many numbers in `bits` behind the pointers; False where there is none."""
     if not record.repeatable or not record.steps:
         return False
+    used = {argument.place for step in record.steps for argument in step[3 if step[0] else 1]
+            if isinstance(argument, recording.Slot)}
+    if len(used) < bits:  # the launcher has done something else with a number
+        return False
+    known = len(pointers) + bits
     fresh = {array.data.ptr: array for array in record.arrays if array.size}
     made: list[Any] = []  # new arrays in the order of their pointers
     numbers = {pointer: number for number, pointer in reversed([*enumerate(pointers)])}
@@ -213,7 +238,7 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     def number_of(pointer: int) -> int | None:
         if pointer not in numbers:
             if pointer in fresh:
-                numbers[pointer] = len(pointers) + len(made)
+                numbers[pointer] = known + len(made)
                 made.append(fresh[pointer])
             elif record.flag is not None and pointer == record.flag.data.ptr:
                 return native.MOST_POINTERS - 1
@@ -240,11 +265,11 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         fresh[pointer] = value  # which may have another shape
         number = number_of(pointer)
         assert number is not None
-        results.append((True, number - len(pointers)))
+        results.append((True, number - known))
     program = _program(record, number_of)
     if program is None:
         return False
-    count = len(pointers) + len(made)
+    count = known + len(made)
     if count + (record.flag is not None) > native.MOST_POINTERS:
         return False
     program.move(native.MOST_POINTERS - 1, count)  # the flag comes last
@@ -275,6 +300,8 @@ def _program(record: recording.Recorder, number_of: Callable[[int], int | None])
                 if number is None:
                     return None
                 parameters.append(number)
+            elif isinstance(argument, recording.Slot):
+                parameters.append(argument.place)
             elif isinstance(argument, (np.generic, np.ndarray)):
                 parameters.append(argument.tobytes())
             else:

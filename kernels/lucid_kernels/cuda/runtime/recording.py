@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 _local = threading.local()
 recorders: list[Recorder] = []  # those at work, of all threads
 
@@ -71,6 +73,34 @@ def fresh(array: Any) -> Any:
     if recorder is not None:
         recorder.arrays.append(array)
     return array
+
+
+class Given(float):
+    """A number among the arguments of a call that is recorded, which a plan may repeat with other ones."""
+
+    place = 0  # among the pointers of the plan
+
+    @classmethod
+    def at(cls, place: int, value: float) -> Given:
+        """`value`, which a plan has at `place`."""
+        given = cls(value)
+        given.place = place
+        return given
+
+
+class Slot(np.float64):
+    """A `Given` number as the argument of a kernel."""
+
+    place = 0
+
+
+def number(value: float) -> np.float64:
+    """A number as the argument of a kernel, known again if it is `Given`."""
+    if value.__class__ is not Given:
+        return np.float64(value)
+    slot = Slot(value)
+    slot.place = value.place
+    return slot
 
 
 def flagged(flag: Any) -> Any:

@@ -155,6 +155,49 @@ def test_broadcasting_of_views(elementwise, cp, name):
         np.testing.assert_allclose(out.get(), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_misaligned_rows(elementwise, cp, name):
+    """Rows that begin anywhere and end within a vector, beside rows that do not."""
+    memory = np.arange(1, 1 + 9 * 16, dtype=np.float32).reshape(9, 16)
+    for first in (0, 1, 2, 4):
+        for length in (3, 4, 8, 11):
+            a, b = memory[:, first:first + length], memory[0, :length]
+            found = getattr(elementwise, name)(cp.asarray(memory)[:, first:first + length], cp.asarray(memory)[0, :length])
+            np.testing.assert_allclose(found.get(), ARITHMETIC[name](a, b), rtol=1e-6)
+            out = cp.full(memory.shape, np.nan, np.float32)
+            getattr(elementwise, name)(cp.asarray(a.copy()), cp.asarray(b), out=out[:, first:first + length])
+            expected = np.full(memory.shape, np.nan, np.float32)
+            expected[:, first:first + length] = ARITHMETIC[name](a, b)
+            np.testing.assert_allclose(out.get(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_halves_against_float64(elementwise, cp, schedule, name, dtype):
+    """Of both operands as they are, in strides, broadcast and with a number, which is not rounded."""
+    kind, eps = np.dtype(dtype), float(ml_dtypes.finfo(dtype).eps)
+    a, b = data((6, 21), dtype, 1)[0], data((21,), dtype, 1, seed=1)[0]
+    for x, y in ((a, b), (a.T, a[:, :1].T), (a[:, ::2], b[::2]), (a, 1.001), (3, b)):
+        found = getattr(elementwise, name)(*[v if np.isscalar(v) else view_of(cp, v) for v in (x, y)])
+        expected = ARITHMETIC[name](np.asarray(x, np.float64), np.asarray(y, np.float64))
+        assert found.dtype == kind
+        np.testing.assert_allclose(found.get().astype(np.float64), expected, rtol=eps / 2 * 1.001, atol=1e-7)
+
+
+def view_of(cp, array):
+    """An array on the device in the same strides."""
+    order = sorted(range(array.ndim), key=lambda d: -abs(array.strides[d]))
+    memory = cp.asarray(np.ascontiguousarray(array.transpose(order)))
+    return memory.transpose(np.argsort(order).tolist())
+
+
+def test_the_layout_of_the_arguments_is_kept(elementwise, cp):
+    x = cp.asarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4)).transpose(0, 2, 1)
+    assert elementwise.relu(x).strides == x.strides
+    assert elementwise.add(x, x[:1, :1, :1]).strides == x.strides
+    assert elementwise.add(x, cp.ascontiguousarray(x)).flags.c_contiguous
+
+
 DIVISIONS = {"floor_divide": np.floor_divide, "remainder": np.remainder}
 
 

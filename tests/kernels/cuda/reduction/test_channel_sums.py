@@ -6,7 +6,7 @@ import pytest
 
 cp = pytest.importorskip("cupy")
 
-from lucid_kernels.cuda.reduction.channel_sums import channel_sums  # noqa: E402
+from lucid_kernels.cuda.reduction.reduce import channel_sums  # noqa: E402
 
 rng = np.random.default_rng(0)
 SHAPES = [(1, 1), (3, 5), (64, 33), (65, 32), (1000, 70), (20000, 3), (2, 3, 1), (2, 3, 7), (5, 4, 3, 9), (3, 2, 130, 97), (1, 1, 40000)]

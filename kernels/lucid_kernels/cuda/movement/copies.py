@@ -1,0 +1,67 @@
+"""Copies and casts between arrays of any strides, and fills, in one launch each (elementwise/map.cuh).
+
+Bytes moved: those of both arrays, once; of a transposed array by steps that are as long as its rows.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from lucid_kernels.cuda.elementwise import strides
+from lucid_kernels.cuda.runtime import formula, launch, recording
+from lucid_kernels.expression import Node, Program
+
+Array = Any
+
+#: The dtypes of our kernels, by their codes: not complex ones.
+_KINDS = frozenset("?bBhHiIlLqQfdeE")
+
+
+def copied(x: Array, dtype: Any) -> Array:
+    """`x` as `dtype` in a new row-major array."""
+    if x.dtype.char not in _KINDS or dtype.char not in _KINDS:
+        return x.astype(dtype, order="C")
+    return copy(x, launch.empty(x.shape, dtype))
+
+
+def copy(x: Array, out: Array) -> Array:
+    """`out`, into which the elements of `x`, broadcast, have been written as its dtype."""
+    if x.dtype.char not in _KINDS or out.dtype.char not in _KINDS or _overlap(x, out):
+        recording.unrepeatable()
+        out[...] = x
+    elif out.size:
+        kernel = launch.generated(formula.source(_cast(x.dtype, out.dtype), (x.dtype,), (out.dtype,)), "fused")
+        strides.run(kernel, (out,), (x,))
+    return out
+
+
+def like(x: Array, dtype: Any) -> Array:
+    """A new array in the layout of `x`."""
+    return strides.result(None, x.shape, dtype, (x,))
+
+
+def fill(out: Array, value: Any) -> Array:
+    """`out`, all of whose elements are `value`, a number."""
+    if out.dtype.char not in "eEfd" or not isinstance(value, (int, float)):
+        recording.unrepeatable()
+        out[...] = value
+    elif out.size:
+        text = formula.source(_number(out.dtype), (None,), (out.dtype,))
+        strides.run(launch.generated(text, "fused"), (out,), (launch.number(value),))
+    return out
+
+
+def _overlap(x: Array, out: Array) -> bool:
+    """Whether both may lie in the same memory: an element might be read after it was written."""
+    return x is not out and x.data.mem is out.data.mem
+
+
+@functools.cache
+def _cast(source: Any, target: Any) -> Program:
+    x = Node("input", source, (), 0)
+    return Program([x if source == target else Node("cast", target, (x,))])
+
+
+@functools.cache
+def _number(dtype: Any) -> Program:
+    return Program([Node("input", dtype, (), 0)])

@@ -1,0 +1,65 @@
+"""Operations of the GPU that are one launch, in half precision and of any layout as well."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import lucid
+from lucid import backends
+from lucid.backends.gpu_probe import gpu_problem, simulated
+
+if gpu_problem() is not None or not simulated():
+    pytest.skip("launches are counted on the simulator", allow_module_level=True)
+
+gpu = backends.gpu_module()
+
+from cupy import streams  # noqa: E402 - the simulator's, once the backend is there
+
+UNARY = """relu sigmoid tanh silu exp log sqrt rsqrt neg abs sin floor square reciprocal isnan erf lgamma sign""".split()
+BINARY = "add sub mul div maximum minimum fmod remainder floor_divide eq lt relu_grad tanh_grad hypot logaddexp".split()
+REDUCTIONS = "sum mean prod max min norm2 any all argmax logsumexp nansum".split()
+
+
+def operations(function: Any) -> int:
+    before = streams.operations()
+    function()
+    return int(streams.operations() - before)
+
+
+@pytest.mark.parametrize("dtype", [lucid.float16, lucid.bfloat16, lucid.float32])
+def test_one_operation(dtype: Any) -> None:
+    x = (lucid.rand(6, 10) + 0.5).to(dtype).to("gpu")
+    for a, b in ((x, x + 1), (x.t(), x.t() + 1), (x[:, 1:], x[:1, 1:])):
+        a, b = a._array, b._array
+        for name in UNARY:
+            assert operations(lambda a=a, name=name: gpu.TABLE[name](a)) == 1, name
+        for name in BINARY:
+            assert operations(lambda a=a, b=b, name=name: gpu.TABLE[name](a, b)) == 1, name
+        for name in "add sub mul div maximum lt remainder".split():
+            assert operations(lambda a=a, name=name: gpu.TABLE[name](a, 1.5)) == 1, name
+        for name in REDUCTIONS:
+            assert operations(lambda a=a, name=name: gpu.TABLE[name](a, axis=0, keepdims=True)) == 1, name
+        assert operations(lambda a=a: gpu.TABLE["var"](a, axis=1, keepdims=False, correction=1)) == 1
+        assert operations(lambda a=a: gpu.TABLE["power"](a, 2)) == 1
+        assert operations(lambda a=a: gpu.TABLE["clip"](a, 0.6, 0.8)) == 1
+        assert operations(lambda a=a: gpu.TABLE["fill"](a, value=2.0)) == 1
+        assert operations(lambda a=a: gpu.TABLE["cast"](a, dtype=lucid.float64)) == 1
+        assert operations(lambda a=a: gpu.TABLE["copy"](a)) == 1
+
+
+def test_a_plan_serves_all_numbers() -> None:
+    x = lucid.rand(6, 10).to("gpu")
+    x * 2.5
+    for number in (1.5, -0.0, 7.25, float("inf")):
+        assert (x * number).tolist() == (x.cpu() * number).tolist()
+        assert (number - x).tolist() == (number - x.cpu()).tolist()
+
+
+def test_a_number_is_not_rounded_to_half_precision_in_arithmetic() -> None:
+    x = lucid.tensor([3.0], dtype=lucid.float16, device="gpu")
+    y = lucid.ones(5, dtype=lucid.bfloat16, device="gpu")
+    for function in (lambda: y * 2.5, lambda: 1 - y, lambda: y / 3):
+        assert operations(function) == 1
+    assert (y * 1.00390625 * 1.00390625).tolist() == [1.0] * 5  # half a unit in the last place: to even
+    assert (x * 1.0002).item() == 3.0 and (x * 1.0009).item() == 3.001953125
