@@ -117,7 +117,8 @@ def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, ind
         integers = ir.VectorType(vectors.number, vectors.lanes)
         if as_winners:
             clips = vectors.splat(relu, vectors.lanes)
-            clipped, negative = (builder.and_(builder.fcmp_ordered(test, best, vectors.whole.zero), clips) for test in ("<=", "<"))
+            tests = (builder.fcmp_ordered(test, best, vectors.whole.zero) for test in ("<=", "<"))
+            clipped, negative = (builder.and_(test, clips) for test in tests)
             best = builder.select(negative, vectors.whole.zero, best)
             where = builder.select(clipped, ir.Constant(integers, [CLIPPED] * vectors.lanes), where)
         else:

@@ -116,8 +116,9 @@ def max_pool2d_gather(x: Array, indices: Array, *, out: Array | None = None) -> 
     """
     y = result(out, indices.shape, x.dtype)
     if indices.dtype == np.uint8:
-        height, width = indices.shape[2:]
-        np.choose(indices, [*(x[:, :, i : 2 * height : 2, j : 2 * width : 2] for i in (0, 1) for j in (0, 1)), x.dtype.type(0)], out=y)
+        windows = x[:, :, : 2 * indices.shape[2], : 2 * indices.shape[3]]
+        elements = [windows[:, :, i::2, j::2] for i in (0, 1) for j in (0, 1)]
+        np.choose(indices, [*elements, x.dtype.type(0)], out=y)
     elif not gather_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
         _raise_out_of_range("max_pool2d_gather", x.shape)
     return deliver(out, y)
