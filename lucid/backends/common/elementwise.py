@@ -27,7 +27,7 @@ def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes:
                ) -> Kernel:
     """`function` of NumPy or CuPy, and for many elements the kernel that `ours` imports; of arrays of class `array` and scalars.
 
-    `writes(out, a, b)` says whether the kernel writes into memory that is there already. The small case comes first, in one
+    `writes(out, a, b)` says whether the kernel writes into memory of many elements that is there already. The small case comes first, in one
     expression: it stands before each operation of small arrays.
     """
     def kernel(a: Any, b: Any, out: Array | None = None) -> Any:
@@ -41,9 +41,9 @@ def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes:
             elif b.size < MIDDLE or (b.size < LARGE and b.itemsize > 2):
                 return function(a, b)
             return ours()(a, b)
-        if writes is not None and writes(out, a, b):
-            return ours()(a, b, out=out)
-        return function(a, b, out)
+        if out.size < LARGE or writes is None or not writes(out, a, b):
+            return function(a, b, out)
+        return ours()(a, b, out=out)
 
     return kernel
 
