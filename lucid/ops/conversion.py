@@ -349,7 +349,7 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The dtype that an operation on two tensors or Python numbers computes in."""
+    """The dtype that an operation on two tensors or Python scalars computes in."""
     return common_dtype([as_operand("result_type", tensor1), as_operand("result_type", tensor2)])
 
 

@@ -13,7 +13,7 @@ from lucid_kernels.expression import Part, Program, plan
 def fused(*arrays: Any, program: Program, out: Any = None) -> Any:
     """The outputs of `program`, broadcast; one array, or a tuple if there are several.
 
-    Half-precision numbers are computed in float32, and rounded once at the end.
+    Half-precision elements are computed in float32, and rounded once at the end.
     """
     count = len(program.dtypes)
     given = (None,) * count if out is None else out if count > 1 else (out,)
