@@ -25,7 +25,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
                   requires_grad: bool = False) -> Tensor:
     """A tensor of lengths `size` and steps `stride`, counted in elements, that holds whatever was in memory.
 
-    Raises RuntimeError for negative counts and offsets and where the two have different lengths.
+    Raises RuntimeError for negative lengths and steps, and where the two have different lengths.
     """
     shape, steps = tuple(map(int, size)), tuple(map(int, stride))
     if len(shape) != len(steps):
