@@ -15,13 +15,13 @@ from . import _dtypes, backends
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How numbers are printed."""
+    """How elements are printed."""
 
     precision: int = 4  # digits after the point
     threshold: int = 1000  # elements above which the middle is left out
     edgeitems: int = 3  # elements shown at each end then
     linewidth: int = 100
-    sci_mode: bool | None = None  # scientific notation: always, never, or where numbers are very large or small
+    sci_mode: bool | None = None  # scientific notation: always, never, or where elements are very large or small
 
 
 _PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=sys.maxsize)}

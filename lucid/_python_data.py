@@ -1,4 +1,4 @@
-"""Arrays from Python's numbers and sequences, with the dtypes that PyTorch gives them."""
+"""Arrays from Python's scalars and sequences, with the dtypes that PyTorch gives them."""
 from __future__ import annotations
 
 import functools
@@ -13,13 +13,13 @@ _OVERFLOW = "Overflow when unpacking long long: an int is beyond the range of in
 
 
 def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any], floating: bool = False) -> np.ndarray:
-    """A NumPy array of the dtype `wanted` from a number or nested sequences of numbers, arrays and objects of the class `tensor`.
+    """A NumPy array of the dtype `wanted` from a scalar or nested sequences of scalars, arrays and objects of the class `tensor`.
 
-    Without a `wanted` dtype Python's numbers become the default float dtype, int64, bool or the default complex dtype, and what
+    Without a `wanted` dtype Python's scalars become the default float dtype, int64, bool or the default complex dtype, and what
     has a dtype keeps it; with `floating` all become the default float dtype, or the complex one if some are complex.
-    Tensors beside each other are numbers, and must have one element each: `stack` joins others.
+    Tensors beside each other are scalars, and must have one element each: `stack` joins others.
     Raises TypeError for data that is not numeric, ValueError for ragged sequences and ints beyond int64, and RuntimeError for
-    numbers that `wanted` does not hold.
+    values that `wanted` does not hold.
     """
     others: set[Any] = set()  # the dtypes of tensors and arrays, and the classes of what is no number of Python's own
 
@@ -28,7 +28,7 @@ def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any], floating:
         if value.__class__ in _NUMBERS:
             return value
         if isinstance(value, (list, tuple)):
-            # As in PyTorch the first one decides: after a number or tensor all are numbers.
+            # As in PyTorch the first one decides: after a scalar or tensor all are scalars.
             numbers = bool(value) and isinstance(value[0], (tensor, np.generic, *_NUMBERS))
             return [plain(item, numbers) for item in value]
         others.add(value.dtype if isinstance(value, (tensor, np.ndarray)) else value.__class__)
@@ -78,7 +78,7 @@ def _classes(data: Any) -> set[type]:
 
 
 def _common_dtype(kinds: set[Any]) -> np.dtype | None:
-    """The dtype that numbers of these classes, and tensors and arrays of these dtypes, have together: those of NumPy keep theirs.
+    """The dtype that scalars of these classes, and tensors and arrays of these dtypes, have together: those of NumPy keep theirs.
     None if we have no such dtype."""
     found: list[np.dtype] = []
     for kind in kinds:
@@ -94,7 +94,7 @@ def _common_dtype(kinds: set[Any]) -> np.dtype | None:
 
 
 def _require_fit(array: np.ndarray, wanted: np.dtype) -> None:
-    """Raise RuntimeError for numbers that an integer dtype does not hold; negative ints wrap around in uint8, as in PyTorch."""
+    """Raise RuntimeError for values that an integer dtype does not hold; negative ints wrap around in uint8, as in PyTorch."""
     kind = array.dtype.kind
     if wanted.kind not in "iu" or kind not in "iuf" or array.size == 0 or array.dtype == wanted:
         return

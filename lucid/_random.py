@@ -1,7 +1,7 @@
 """Generators: where random numbers come from.
 
-Numbers are counter based (Philox): element i of a result depends on (seed, offset, i) only. A generator hands out
-ranges of counters, the same on every device, so that a seed gives the same numbers on a CPU and on a GPU.
+Samples are counter based (Philox): element i of a result depends on (seed, offset, i) only. A generator hands out
+ranges of counters, the same on every device, so that a seed gives the same samples on a CPU and on a GPU.
 """
 from __future__ import annotations
 

@@ -48,12 +48,12 @@ def _made(result: Tensor, requires_grad: bool) -> Tensor:
 
 
 def rand(*shape: Any, requires_grad: bool = False, keep_grad: bool = False, device: Any = "cpu") -> Tensor:
-    """Numbers from the uniform distribution on [0, 1). Gradients of leaves are always kept, whatever `keep_grad`."""
+    """Samples from the uniform distribution on [0, 1). Gradients of leaves are always kept, whatever `keep_grad`."""
     return _ops.rand(*shape, requires_grad=requires_grad, device=device)
 
 
 def randn(*shape: Any, requires_grad: bool = False, keep_grad: bool = False, device: Any = "cpu") -> Tensor:
-    """Numbers from the standard normal distribution."""
+    """Samples from the standard normal distribution."""
     return _ops.randn(*shape, requires_grad=requires_grad, device=device)
 
 
@@ -66,7 +66,7 @@ def randint(low: int, high: int | None = None, size: Any = 1, requires_grad: boo
 
 def uniform(low: Any = 0, high: Any = 1, size: Any = 1, requires_grad: bool = False, keep_grad: bool = False,
             device: Any = "cpu") -> Tensor:
-    """Numbers from the uniform distribution on [low, high)."""
+    """Samples from the uniform distribution on [low, high)."""
     return _made(empty(_shape(size), device=device).uniform_(low, high), requires_grad)
 
 

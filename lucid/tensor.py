@@ -84,7 +84,7 @@ class Tensor:
     """A multi-dimensional array on one device, with automatic differentiation.
 
     The arguments are read as those of PyTorch's constructor: ``Tensor(2, 3)`` and ``Tensor(Size([2, 3]))`` are memory as it is
-    found, of that shape; ``Tensor([1, 2])``, of a nested sequence or an array, holds these numbers in the default dtype (complex
+    found, of that shape; ``Tensor([1, 2])``, of a nested sequence or an array, holds these elements in the default dtype (complex
     ones stay complex), and shares the memory of an array that has it; ``Tensor(tensor)`` is a view of all of a tensor.
 
     What PyTorch refuses is read as by lucid 2.x, ``Tensor(data, requires_grad=False, dtype=None, device=None)``: a number,
@@ -446,7 +446,7 @@ class Tensor:
         return float(value) if self._array.dtype.kind == "V" else value
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers; a 0-d tensor gives the number."""
+        """The elements as nested lists of Python scalars; a 0-d tensor gives the scalar."""
         return backends.to_host(self._array).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -715,7 +715,7 @@ def mark_inference(tensor: Tensor) -> None:
 def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
     """An array made of `data` with `dtype` on `device`; None keeps what an array or tensor has.
 
-    Numbers and sequences become the default float dtype, int64, bool or the default complex dtype. Raises TypeError for data that
+    Scalars and sequences become the default float dtype, int64, bool or the default complex dtype. Raises TypeError for data that
     is not numeric, and without a `dtype` for arrays of one that we do not have, such as those of unsigned 64-bit integers and of
     C's long double; ValueError for ragged sequences.
     """

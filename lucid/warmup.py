@@ -88,7 +88,7 @@ def _in_place(size: int, **like: Any) -> None:
 
 
 def _broadcast(size: int, **like: Any) -> None:
-    """Arithmetic of arrays of several shapes and with numbers, and what chooses between numbers."""
+    """Arithmetic of arrays of several shapes and with scalars, and what chooses between elements."""
     x = lucid.ones(4 * size, 4 * size, **like)
     for y in (x[0], x[:, :1].contiguous(), 0.5):
         x + y, x - y, x * y, x / y

@@ -21,7 +21,7 @@ _Operator = Callable[["Node", Any], "Node"]
 
 
 def computed_as(dtype: Any) -> Any:
-    """The dtype that a kernel computes `dtype` in: half-precision numbers are only stored."""
+    """The dtype that a kernel computes `dtype` in: half-precision elements are only stored."""
     return _FLOAT32 if dtype in _HALVES else dtype
 
 

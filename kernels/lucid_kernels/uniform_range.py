@@ -1,4 +1,4 @@
-"""Uniform numbers of a range that do not reach its upper end, although sums round: the constants, for both backends."""
+"""Uniform samples of a range that do not reach its upper end, although sums round: the constants, for both backends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UniformRange(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def uniform_range(dtype: np.dtype, low: float, high: float) -> UniformRange:
-    """The constants for numbers of `dtype` in [low, high); both must be finite, and high - low a number of `dtype`."""
+    """The constants for samples of `dtype` in [low, high); both must be finite, and high - low a number of `dtype`."""
     half = dtype.itemsize == 2
     wide: Any = np.float32 if half else dtype.type
     below = dtype.type(-np.inf)

@@ -1,4 +1,4 @@
-"""Half-precision numbers are stored as such and computed with as float32."""
+"""Half-precision elements are stored as such and computed with as float32."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
 
 
 def wide(x: Array) -> Array:
-    """`x` as float32 if it holds half-precision numbers."""
+    """`x` as float32 if it holds half-precision elements."""
     if x.dtype not in HALVES:
         return x
     if x.size >= HALVES_CONVERTED_FROM and x.__class__ is np.ndarray:

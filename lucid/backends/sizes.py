@@ -51,11 +51,11 @@ INTERPRETER_FROM = 1 << 10
 # The sum of as many by a kernel takes 0.4 us, by NumPy 1.
 SUM_OF_ALL_FROM = 1 << 8
 # Contiguous elements from which on our kernels reduce some of the axes: sums and norms of rows, logarithms of sums, variances. Of
-# 6,000 rows of ten numbers they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
+# 6,000 rows of ten elements they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
 SUM_FROM, LOGSUMEXP_FROM, VARIANCE_FROM = 1 << 13, 1 << 12, 1 << 11
 # Of fewer a sum in float64 takes less time than several of float32.
 SUM_IN_HALVES_FROM = 1 << 13
-# Numbers of half precision along a row that are widened where they are folded, not all before.
+# Elements of half precision along a row that are widened where they are folded, not all before.
 SUM_LEAST_ROW_OF_HALF_PRECISION = 64
 # Rows for whose sums NumPy takes three times as long as ours.
 SUM_SHORT_ROW = 32
@@ -71,7 +71,7 @@ EXTREMES_SHORTEST_ROW, EXTREMES_LONGEST_ROW = 4, 24
 ANY_OF_INTEGERS_FROM = 1 << 10
 # Bytes of a row, and rows: of 16 float32 the transposed matrix takes 0.6 to 0.7 of the time, of 32 up to 1.4 times.
 NARROW_ROW_BYTES, NARROW_LEAST_ROWS = 64, 128
-# From here on cumulative sums and products are a kernel's: NumPy's take 1.6 to 7 times as long, and convert the numbers twice.
+# From here on cumulative sums and products are a kernel's: NumPy's take 1.6 to 7 times as long, and convert the elements twice.
 SCAN_FROM = 1 << 9
 
 # ---- indexing, sorting -------------------------------------------------------------------------------------------------
@@ -82,11 +82,11 @@ GATHER_FROM, COMBINE_FROM = 1 << 10, 1 << 8
 GATHER_OF_VECTOR_FROM = 1 << 13
 # Bytes of slices that are selected, and of one of them.
 SELECT_BYTES, SELECT_SLICE_BYTES = 1 << 19, 1 << 5
-# As MANY, for numbers in slices that are added: of a thousand slices of 8 numbers `add.at` takes six times as long.
+# As MANY, for elements in slices that are added: of a thousand slices of 8 elements `add.at` takes six times as long.
 ADD_AT_FROM = 1 << 10
 # The same for elements of vectors, at which `add.at` is good.
 ADD_AT_OF_VECTOR_FROM = 1 << 15
-# Numbers in rows of bags: of 128 rows of 16 NumPy's sums take ten times as long.
+# Elements in rows of bags: of 128 rows of 16 NumPy's sums take ten times as long.
 EMBEDDING_BAG_FROM = 1 << 8
 # As MANY, for a long row, and for the largest of all: NumPy takes 1.1 to 2.5 times as long. Rows of a hundred it sorts as fast.
 SORT_LONG_ROW = 1000

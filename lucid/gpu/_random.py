@@ -1,4 +1,4 @@
-"""Seeds, by the names of torch.cuda. The default generator serves all devices: a seed gives the same numbers on each."""
+"""Seeds, by the names of torch.cuda. The default generator serves all devices: a seed gives the same samples on each."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -42,20 +42,20 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers drawn uniformly from [a, b)."""
+    """Fill with samples drawn uniformly from [a, b)."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normally distributed numbers."""
+    """Fill with normally distributed samples."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
-    """Fill with normally distributed numbers, those outside [a, b] drawn again."""
+    """Fill with normally distributed samples, those outside [a, b] drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
                       "incorrect.", stacklevel=2)
@@ -64,14 +64,14 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
     if tensor.is_meta:
-        return tensor  # the numbers to draw again are not known
+        return tensor  # the elements to draw again are not known
     draw = _draw_normal if below(b) - below(a) > 0.3 else _draw_tail
     with no_grad():
         return tensor.copy_(draw(tensor, mean, std, a, b, generator))
 
 
 def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
-    """Most normal numbers lie in [a, b]: draw those that do not again."""
+    """Most normal samples lie in [a, b]: draw those that do not again."""
     def normal() -> Tensor:
         return empty_like(like, dtype=at_least_single(like.dtype)).normal_(mean, std, generator=generator)
 
@@ -82,7 +82,7 @@ def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, gene
 
 
 def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
-    """Few normal numbers lie in [a, b]: draw uniformly there and keep each with a probability like its density."""
+    """Few normal samples lie in [a, b]: draw uniformly there and keep each with a probability like its density."""
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def uniform(low: float, high: float) -> Tensor:
@@ -142,7 +142,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many numbers go into one output of a layer with this weight, and how many outputs one input goes to."""
+    """How many elements go into one output of a layer with this weight, and how many outputs one input goes to."""
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *kernel = tensor.shape
@@ -218,7 +218,7 @@ def _orthonormal_columns(matrix: Tensor) -> Tensor:
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers, in each column the fraction `sparsity` of them, rounded up, replaced by zeros."""
+    """Fill a matrix with normal samples, in each column the fraction `sparsity` of them, rounded up, replaced by zeros."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:

@@ -2,7 +2,7 @@
 known yet.
 
 Moving one to another device swaps the array inside the same object, so the references that optimizers, other modules and
-users hold stay valid. Whatever makes different numbers (dtype casts, `copy=True`) or leaves the device world (`cpu()`,
+users hold stay valid. Whatever makes different elements (dtype casts, `copy=True`) or leaves the device world (`cpu()`,
 `numpy()`) returns something new, as for every tensor.
 """
 from __future__ import annotations

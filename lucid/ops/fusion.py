@@ -145,7 +145,7 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     as a tuple, list or named tuple. float16 and bfloat16 are computed in float32 and rounded once, at the end.
 
     - The function is traced: called once for each combination of dtypes, of arguments with and without dimensions and of values
-      of the other arguments, which must be hashable. Tensors of other shapes, and other numbers, use the same compiled kernel.
+      of the other arguments, which must be hashable. Tensors of other shapes, and other scalars, use the same compiled kernel.
       On the CPU it is compiled in about half a second and kept on disk, on a GPU by CuPy.
     - Its operations may be arithmetic, comparisons, `where`, `clamp`, roots, powers, exponentials, logarithms, trigonometric
       functions, and activations such as `relu`, `gelu` and `softplus`, on real numbers, integers and bools.
@@ -181,7 +181,7 @@ def fused(function: Callable[..., Any], by_steps: bool = False, suits: Callable[
                 number = array.dtype.num  # not the dtype: its hash takes as long as the rest
                 key.append(number if array.ndim else ~number)
             else:
-                # -0.0 == 0.0, and NaN is unlike itself; for other numbers `repr` would take as long as the rest.
+                # -0.0 == 0.0, and NaN is unlike itself; for other scalars `repr` would take as long as the rest.
                 odd = value.__class__ is float and not (value < 0 or value > 0)
                 key.append((value.__class__, repr(value) if odd else value))
         if elsewhere or not tensors:

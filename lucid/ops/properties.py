@@ -1,4 +1,4 @@
-"""What a tensor is, as functions and methods: its kind of numbers, its device, whether it equals another in form."""
+"""What a tensor is, as functions and methods: its kind of elements, its device, whether it equals another in form."""
 from __future__ import annotations
 
 from typing import Any
@@ -29,7 +29,7 @@ def is_inference(input: Tensor) -> bool:
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype holds negative numbers."""
+    """Whether the dtype holds negative values."""
     return bool(require_tensor("is_signed", input)._array.dtype.kind not in "bu")
 
 

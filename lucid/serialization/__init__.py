@@ -41,10 +41,10 @@ class LoadError(RuntimeError):
 
 
 def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
-    """Save tensors, NumPy arrays and numbers, and what Python programs keep beside them, such as state dicts and checkpoints:
+    """Save tensors, NumPy arrays and scalars, and what Python programs keep beside them, such as state dicts and checkpoints:
 
     dictionaries (also OrderedDict, Counter, defaultdict), lists, tuples, sets, ranges, slices, `argparse.Namespace`, paths,
-    numbers, strings, bytes, bools, None, dtypes, devices and sizes. A subclass of dict or tuple becomes its base, a defaultdict
+    scalars, strings, bytes, bools, None, dtypes, devices and sizes. A subclass of dict or tuple becomes its base, a defaultdict
     whose function is not one of Python's own types a dict. Everything else is refused with TypeError, as members of an
     enumeration, named tuples and modules: to load it would run code.
 

@@ -101,7 +101,7 @@ def read(file: IO[bytes], mapped: bool = False) -> tuple[str | None, dict[str, n
 
 
 def _array(entry: _Entry, file: IO[bytes], memory: np.ndarray | None, pairs: bool) -> np.ndarray:
-    """A tensor of which the bytes come next in `file`, or lie in `memory`; complex if it was stored as `pairs` of numbers."""
+    """A tensor of which the bytes come next in `file`, or lie in `memory`; complex if it was stored as `pairs` of its parts."""
     if memory is None:
         array = filled(file, entry.end - entry.begin)
     else:

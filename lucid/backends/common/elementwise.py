@@ -27,8 +27,8 @@ def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes:
                ) -> Kernel:
     """`function` of NumPy or CuPy, and for many elements the kernel that `ours` imports; of arrays of class `array` and scalars.
 
-    `writes(out, a, b)` says whether the kernel writes into memory that is there already. The small case comes first, in one
-    expression: it stands before each operation of small arrays.
+    `writes(out, a, b)` says whether the kernel writes into memory of many elements that is there already. The small
+    case comes first, in one expression: it stands before each operation of small arrays.
     """
     def kernel(a: Any, b: Any, out: Array | None = None) -> Any:
         if out is None:
@@ -41,9 +41,9 @@ def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes:
             elif b.size < MIDDLE or (b.size < LARGE and b.itemsize > 2):
                 return function(a, b)
             return ours()(a, b)
-        if writes is not None and writes(out, a, b):
-            return ours()(a, b, out=out)
-        return function(a, b, out)
+        if out.size < LARGE or writes is None or not writes(out, a, b):
+            return function(a, b, out)
+        return ours()(a, b, out=out)
 
     return kernel
 
@@ -296,7 +296,7 @@ def compositions(xp: Any, function: Callable[[str], Kernel]) -> dict[str, Kernel
 
     @entry
     def nextafter(a: Array, b: Array) -> Array:
-        """The next number after `a` towards `b`; that of half-precision numbers is a neighbour in their bits."""
+        """The next value after `a` towards `b`; that of half-precision elements is a neighbour in their bits."""
         if a.dtype not in HALVES:
             return xp.nextafter(a, b)
         a, b = (xp.ascontiguousarray(x).reshape(x.shape) for x in xp.broadcast_arrays(a, b))
@@ -328,7 +328,7 @@ def compositions(xp: Any, function: Callable[[str], Kernel]) -> dict[str, Kernel
 
     @entry
     def frexp(x: Array) -> tuple[Array, Array]:
-        """Mantissas and int32 exponents; the mantissas of half-precision numbers have all their digits."""
+        """Mantissas and int32 exponents; the mantissas of half-precision elements have all their digits."""
         mantissa, exponent = xp.frexp(wide(x))
         return xp.asarray(mantissa).astype(x.dtype, copy=False), xp.asarray(exponent)
 

@@ -19,7 +19,7 @@ def table(xp: Any, scatter_add: Kernel, combine_at: Kernel) -> dict[str, Kernel]
     combining = {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}
 
     def accumulate_at(target: Array, index: Any, values: Array) -> None:
-        """Add in place with repeated indices; half-precision numbers in float32, rounded once."""
+        """Add in place with repeated indices; half-precision elements in float32, rounded once."""
         if target.dtype in HALVES:
             total = target.astype(np.float32)
             scatter_add(total, index, values.astype(np.float32))

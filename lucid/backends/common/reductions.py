@@ -20,7 +20,7 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
     """
 
     def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
-        """The sum; that of half-precision numbers is accumulated in float32 and rounded once."""
+        """The sum; that of half-precision elements is accumulated in float32 and rounded once."""
         if (dtype or x.dtype) in HALVES:
             total = reduce.sum(in_float32(x), axis=axis, keepdims=keepdims).astype(dtype or x.dtype)
             if out is None:
@@ -37,7 +37,7 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
         return (total / (x.size // total.size)).astype(x.dtype, copy=False)
 
     def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
-        """The product; that of half-precision numbers is accumulated in float32 and rounded once."""
+        """The product; that of half-precision elements is accumulated in float32 and rounded once."""
         if (dtype or x.dtype) in HALVES:
             return reduce.prod(in_float32(x), axis=axis, keepdims=keepdims).astype(dtype or x.dtype)
         return reduce.prod(x, axis=axis, keepdims=keepdims, dtype=dtype)

@@ -26,13 +26,13 @@ def table(xp: Any, accumulate: Callable[[Kernel, Array, int], Array]) -> dict[st
     """The operations on `xp` (numpy or cupy) with its `accumulate`, as `accumulate_by_doubling` is one."""
 
     def cumsum(x: Array, *, axis: int, dtype: Any = None) -> Array:
-        """The sums so far; those of half-precision numbers are accumulated in float32."""
+        """The sums so far; those of half-precision elements are accumulated in float32."""
         if (dtype or x.dtype) in HALVES:
             return in_float32(x).cumsum(axis=axis).astype(dtype or x.dtype)
         return x.cumsum(axis=axis, dtype=dtype)
 
     def cumprod(x: Array, *, axis: int, dtype: Any = None) -> Array:
-        """The products so far; those of half-precision numbers are accumulated in float32."""
+        """The products so far; those of half-precision elements are accumulated in float32."""
         if (dtype or x.dtype) in HALVES:
             return in_float32(x).cumprod(axis=axis).astype(dtype or x.dtype)
         return x.cumprod(axis=axis, dtype=dtype)

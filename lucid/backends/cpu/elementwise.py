@@ -230,12 +230,12 @@ def our(name: str) -> Function:
 
 
 def is_written_by_ours(out: Array, a: Any, b: Any) -> bool:
-    """Whether our kernels of arithmetic write into `out`, which is there already.
+    """Whether our kernels of arithmetic write into `out`, which is there already and has many elements.
 
     As long as two arrays are in the L2 cache NumPy's loop, which has no new memory to fill, takes 0.6 to 1 of the time of ours;
     from 1 MiB on ours takes 0.6 to 1 of its. NumPy computes half precision one by one.
     """
-    if out.nbytes < 1 << 20 and (out.itemsize != 2 or out.size < LARGE):
+    if out.nbytes < 1 << 20 and out.itemsize != 2:
         return False
     if not out.flags.c_contiguous or not out.flags.writeable:
         return False

@@ -1,4 +1,4 @@
-"""Elementwise operations on many half-precision numbers: formulas of one operation, which read and write them as they are.
+"""Elementwise operations on many half-precision elements: formulas of one operation, which read and write them as they are.
 
 NumPy computes float16 and bfloat16 number by number, which takes up to 200 times as long. With an array of float32 for each
 argument and for the result, an addition takes 3 times as long, as it is all memory.

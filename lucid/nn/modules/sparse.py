@@ -98,7 +98,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the vectors of each bag of numbers, without the vectors themselves: see `F.embedding_bag`.
+    """The sum, mean or maximum of the vectors of each bag of indices, without the vectors themselves: see `F.embedding_bag`.
 
     `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros, is left out
     of bags and gets no gradient. With `max_norm`, rows that are looked up are first scaled down to that norm.

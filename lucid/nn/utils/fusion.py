@@ -1,4 +1,4 @@
-"""Batch normalisation in evaluation mode folded into the layer before it: one layer less, the same numbers.
+"""Batch normalisation in evaluation mode folded into the layer before it: one layer less, the same results.
 
 With the running statistics fixed, ``bn(y) = (y - mean) / sqrt(var + eps) * weight + bias`` is linear in `y`, so it goes into
 weight and bias of the layer that computes `y`.

@@ -226,7 +226,7 @@ def _refuse_kinds(name: str, dtype: np.dtype, kinds: str) -> np.dtype:
 @fills_out(warns=True)
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:
-    """The numbers from `start` (0 if only one bound is given) up to, not including, `end`, in steps of `step`.
+    """The values from `start` (0 if only one bound is given) up to, not including, `end`, in steps of `step`.
 
     int64 if all arguments are integers, else the default dtype. For an integer dtype `start` and `step` count without their
     fractions. Raises RuntimeError for a zero step, one that leads away from `end`, and bounds that are not finite.
@@ -259,7 +259,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
 
 
 def ends_and_dtype(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, Any, np.dtype]:
-    """The ends of `name`, numbers or 0-d tensors, as numbers, for an integer dtype without their fractions; and the dtype, by
+    """The ends of `name`, scalars or 0-d tensors, as scalars, for an integer dtype without their fractions; and the dtype, by
     default the default one, or the complex one with such parts if an end is complex.
 
     Raises RuntimeError for other tensors and for ends that the dtype does not hold, such as complex ones if it is real.
@@ -279,7 +279,7 @@ def ends_and_dtype(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, An
 @fills_out
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, evenly spaced; for an integer dtype between those without fractions.
+    """`steps` values from `start` to `end`, both included, evenly spaced; for an integer dtype between those without fractions.
 
     Of complex ends the result is complex. Raises RuntimeError for a negative number of steps and for ends that a `dtype`, or that
     of `out`, does not hold.

@@ -16,7 +16,7 @@ class TensorType(type):
     _place: str
 
     def __call__(cls, *data: Any, device: Any = None) -> Tensor:
-        """``FloatTensor(2, 3)``: memory as it is found, of that shape; ``FloatTensor([1, 2])``: these numbers.
+        """``FloatTensor(2, 3)``: memory as it is found, of that shape; ``FloatTensor([1, 2])``: these elements.
 
         A tensor must have the dtype already, and shares its memory. Raises TypeError otherwise, and for a single float.
         """

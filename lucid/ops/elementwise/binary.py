@@ -54,7 +54,7 @@ def apply(name: str, op: Any, kinds: str, input: Operand, other: Operand, *, flo
 
 
 def _apply_to_tensors(name: str, op: Any, kinds: str, input: Any, other: Any, *, floating: bool = False) -> Tensor:
-    """`apply` for functions that take no numbers."""
+    """`apply` for functions that take no scalars."""
     require_tensor(name, input)
     _require(name, "other", other)
     return apply(name, op, kinds, input, other, floating=floating)

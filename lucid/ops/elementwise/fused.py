@@ -50,7 +50,7 @@ def fused_if_large(function: Callable[..., Any], least: int | None = None) -> Ca
 def fused_formula(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for so many operations that one in their place is faster on the CPU for tensors of any size, 3 to 8 times.
 
-    Other numbers among the arguments are another formula, which takes a millisecond: not for functions of a few operations
+    Other scalars among the arguments are another formula, which takes a millisecond: not for functions of a few operations
     that are called with many of them.
     """
     def suits(values: Sequence[Any]) -> bool:

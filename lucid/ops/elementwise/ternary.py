@@ -132,7 +132,7 @@ def _pair(name: str, tensor1: Any, tensor2: Any) -> tuple[Tensor, Tensor]:
 
 
 def _sum(input: Tensor, product: Tensor, value: Any) -> Tensor:
-    """``input + value * product``; a `value` joins a sum of integers as an integer, True one of numbers as 1, as in PyTorch."""
+    """``input + value * product``; a `value` joins a sum of integers as an integer, True one of floats as 1, as in PyTorch."""
     kind = _dtypes.promote_types(input.dtype, product.dtype).kind
     if (isinstance(value, bool) and kind != "b") or (isinstance(value, float) and kind in "biu"):
         value = int(value)

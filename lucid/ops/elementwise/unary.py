@@ -312,7 +312,7 @@ def signbit(input: Tensor) -> Tensor:
 @accepts_out
 @fused_if_large
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """NaN replaced by `nan` (None: 0), infinities by `posinf` and `neginf` (None: the largest and smallest numbers).
+    """NaN replaced by `nan` (None: 0), infinities by `posinf` and `neginf` (None: the largest and smallest values).
 
     The gradient passes where the element is finite.
     """

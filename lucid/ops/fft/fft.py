@@ -34,7 +34,7 @@ def _c2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, forward: bool) ->
     return vjp
 
 
-# A number of half a spectrum that stands for two has a `weight`: in a gradient it counts once on the way back to real numbers,
+# An element of half a spectrum that stands for two has a `weight`: in a gradient it counts once on the way back to real numbers,
 # which counts it twice, and twice on the way there.
 def _r2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, weight: float = 1.0) -> Vjp:
     length = x._array.shape[axes[-1]]
@@ -188,7 +188,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
 
 @accepts_out
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """`fftn` of real numbers: of the last of `dim` only the first n // 2 + 1 numbers, of which the others are conjugates.
+    """`fftn` of real numbers: of the last of `dim` only the first n // 2 + 1 elements, of which the others are conjugates.
 
     Raises RuntimeError for complex numbers.
     """
@@ -287,7 +287,7 @@ def _half_line(x: Tensor, n: int | None, dim: int, mode: str) -> Tensor:
 
 @accepts_out
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """`fft` of real numbers: the first n // 2 + 1 numbers, of which the others are conjugates. See `rfftn`."""
+    """`fft` of real numbers: the first n // 2 + 1 elements, of which the others are conjugates. See `rfftn`."""
     return _real_line("rfft", input, n, dim, _norm(norm))
 
 

@@ -1,4 +1,4 @@
-"""The order of the numbers that Fourier transforms return, and their frequencies."""
+"""The order of the elements that Fourier transforms return, and their frequencies."""
 from __future__ import annotations
 
 from typing import Any
@@ -36,7 +36,7 @@ def _frequencies(name: str, numbers: Tensor, n: int, d: float, dtype: Any, requi
 
 @accepts_out
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The frequencies of the `n` numbers that `fft` returns, for samples `d` apart: 0, 1, ..., then -(n // 2) to -1, by n d."""
+    """The frequencies of the `n` elements that `fft` returns, for samples `d` apart: 0, 1, ..., then -(n // 2) to -1, by n d."""
     _require_length(n)
     numbers = arange(n, device=device)
     return _frequencies("fftfreq", numbers - n * (numbers >= (n + 1) // 2).long(), n, d, dtype, requires_grad)
@@ -44,7 +44,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, re
 
 @accepts_out
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The frequencies of the n // 2 + 1 numbers that `rfft` returns, for samples `d` apart."""
+    """The frequencies of the n // 2 + 1 elements that `rfft` returns, for samples `d` apart."""
     _require_length(n)
     return _frequencies("rfftfreq", arange(n // 2 + 1, device=device), n, d, dtype, requires_grad)
 

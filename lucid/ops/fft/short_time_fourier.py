@@ -24,7 +24,7 @@ def _require(condition: bool, name: str, what: str) -> None:
 
 
 def _full_window(name: str, window: Tensor | None, n_fft: int, win_length: int, like: Tensor) -> Tensor:
-    """The window, of ones without `window`, in the middle of `n_fft` numbers."""
+    """The window, of ones without `window`, in the middle of `n_fft` elements."""
     if window is None:
         if n_fft > 1:
             warnings.warn(f"A window was not provided to {name}: a rectangular one is used, which leaks between frequencies. "

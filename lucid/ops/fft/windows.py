@@ -36,7 +36,7 @@ def _window(name: str, window_length: int, periodic: bool, dtype: Any, device: A
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None,
                 requires_grad: bool = False) -> Tensor:
-    """The Hann window, ``0.5 - 0.5 cos(2 pi n / N)``: a vector of `window_length` numbers.
+    """The Hann window, ``0.5 - 0.5 cos(2 pi n / N)``: a vector of `window_length` elements.
 
     N is the length of a periodic window and one less for a symmetric one. Raises RuntimeError for a negative length and for
     integers.

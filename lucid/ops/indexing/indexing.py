@@ -1,6 +1,6 @@
 """Reading and writing elements by index: `x[...]` and `index_put`.
 
-An index is split in two, as PyTorch does: a basic part of numbers, slices, None and Ellipsis, which gives a view, and
+An index is split in two, as PyTorch does: a basic part of integers, slices, None and Ellipsis, which gives a view, and
 then an advanced part of index and mask arrays, which picks elements of that view. An index out of range raises
 IndexError: on the CPU at once, with nothing changed; on a GPU at the next point where the host waits for the device, and
 what was computed with it is undefined (CuPy wraps around).
@@ -75,7 +75,7 @@ put_op = Op("index_put", _put_rule)
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """`x[index]`: a view for numbers, slices, None and Ellipsis; with index or mask arrays or lists, a copy.
+    """`x[index]`: a view for integers, slices, None and Ellipsis; with index or mask arrays or lists, a copy.
 
     Raises IndexError for an index out of range and ValueError for a negative step.
     """
@@ -124,7 +124,7 @@ def write_at(target: Tensor, index: tuple[Any, ...], values: Any, accumulate: bo
     if not is_basic(index):
         index = own(index, target, values)
         if target.is_gpu and isinstance(values, Tensor) and values._array.ndim:
-            index = tuple(expand_masks(index))  # CuPy writes only single numbers by mask
+            index = tuple(expand_masks(index))  # CuPy writes only scalars by mask
     try:
         return update(target, put_op, values, index=index, **({"accumulate": True} if accumulate else {}))
     except IndexError as error:
@@ -141,7 +141,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
                            f"{type_name(self.dtype)} for the destination and {type_name(values.dtype)} for the source.")
     if not all(isinstance(index, Tensor) for index in indices) or not indices:
         raise TypeError("index_put_(): indices must be tensors")
-    # Indices without dimensions are arrays here, not numbers: those give views, to which nothing can be added at an index.
+    # Indices without dimensions are arrays here, not integers: those give views, to which nothing can be added at an index.
     arrays = tuple([i.reshape(1) if i._array.ndim == 0 and i._array.dtype.kind == "i" else i for i in indices])
     basic, advanced = split_index(self, arrays)
     if values._array.size == 1 and not accumulate:

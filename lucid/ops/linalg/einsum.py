@@ -16,7 +16,7 @@ from .._operands import promote
 from .matmul import bmm, mm
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
-Labels = list[Any]  # subscripts are letters; the dimensions of an ellipsis are numbers, counted from its end: -1, -2, ...
+Labels = list[Any]  # subscripts are letters; the dimensions of an ellipsis are integers, counted from its end: -1, -2, ...
 
 
 class Term:
@@ -88,7 +88,7 @@ def _arguments(args: tuple[Any, ...]) -> tuple[str, Sequence[Tensor]]:
 
 
 def _letters(subscripts: Any) -> str:
-    """The subscripts of a list of numbers."""
+    """The subscripts of a list of integers."""
     found = []
     for item in subscripts:
         if item is not Ellipsis and not 0 <= item < len(LETTERS):

@@ -190,8 +190,8 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
     By singular values, of which those up to `rcond` (the dtype's resolution times max(m, n)) of the largest count as 0; on a CPU
     with the `driver` 'gelsy', the default there, by a QR factorization whose leading triangle has a condition below 1 / `rcond`
-    (but for few or complex numbers). `driver` says what else is returned, as LAPACK's routine of that name does: `residuals`, the
-    squared norms (..., k), where m > n and all ranks are n (not 'gelsy'); `rank` (not 'gels', the only one on a GPU),
+    (but for few or complex elements). `driver` says what else is returned, as LAPACK's routine of that name does: `residuals`,
+    the squared norms (..., k), where m > n and all ranks are n (not 'gelsy'); `rank` (not 'gels', the only one on a GPU),
     `singular_values` ('gelsd' and 'gelss'); else they are empty. Raises RuntimeError for arguments that do not fit, and
     LinAlgError, a RuntimeError, for 'gels' where a rank is not full.
     """

@@ -98,7 +98,7 @@ def _require_elements(input: Tensor, p: float, axis: Any) -> None:
 
 
 def cast(name: str, input: Tensor, dtype: Any) -> Tensor:
-    """`input` as `dtype`, which must hold all its numbers. Raises RuntimeError for integers too."""
+    """`input` as `dtype`, which must hold all its values. Raises RuntimeError for integers too."""
     given = require_tensor(name, input)._array.dtype
     if not _dtypes.is_differentiable(given):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(given)}")

@@ -25,7 +25,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
                   requires_grad: bool = False) -> Tensor:
     """A tensor of lengths `size` and steps `stride`, counted in elements, that holds whatever was in memory.
 
-    Raises RuntimeError for negative numbers and where the two have different lengths.
+    Raises RuntimeError for negative lengths and steps, and where the two have different lengths.
     """
     shape, steps = tuple(map(int, size)), tuple(map(int, stride))
     if len(shape) != len(steps):
@@ -81,7 +81,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 @fills_out
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:
-    """The numbers from `start` up to and including `end`, in steps of `step`. Deprecated: `arange` is like Python's range.
+    """The values from `start` up to and including `end`, in steps of `step`. Deprecated: `arange` is like Python's range.
 
     The default dtype is that of floats. Raises RuntimeError for a zero step or one that leads away from `end`.
     """

@@ -26,7 +26,7 @@ _pad_grad = Op("pad_grad", _pad_grad_rule)
 def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     """`input` with `pad` = (last dimension before, after, dimension before it before, after, …) elements of `value` around.
 
-    Negative numbers cut off. Raises RuntimeError if more is cut off than there is.
+    Negative lengths cut off. Raises RuntimeError if more is cut off than there is.
     """
     shape = input._array.shape
     for number in range(len(pad) // 2):
@@ -38,7 +38,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
 
 
 def _cut(x: Tensor, pad: Sequence[int]) -> Tensor:
-    """`x` without what negative numbers in `pad` cut off."""
+    """`x` without what negative lengths in `pad` cut off."""
     if all(n >= 0 for n in pad):
         return x
     ends = [(max(-pad[2 * i], 0), max(-pad[2 * i + 1], 0)) for i in reversed(range(len(pad) // 2))]
@@ -47,7 +47,7 @@ def _cut(x: Tensor, pad: Sequence[int]) -> Tensor:
 
 
 def _around(x: Tensor, pad: Sequence[int], mode: str, fill: Tensor | None = None) -> Tensor:
-    """`x` with what positive numbers in `pad` put around it."""
+    """`x` with what positive lengths in `pad` put around it."""
     pads = tuple((max(pad[2 * i], 0), max(pad[2 * i + 1], 0)) for i in reversed(range(len(pad) // 2)))
     return _pad(x, fill, pads=pads, mode=mode)
 
@@ -56,7 +56,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """`input` made larger at the ends of its last dimensions, given from the last to the front: (before, after, …).
 
     `mode` is 'constant' (with `value`, any number of dimensions), 'reflect' (without repeating the edge), 'replicate' (the
-    edge) or 'circular'; the latter three pad the last 1, 2 or 3 of 2 to 5 dimensions. Negative numbers cut off.
+    edge) or 'circular'; the latter three pad the last 1, 2 or 3 of 2 to 5 dimensions. Negative lengths cut off.
 
     Raises RuntimeError for a padding that does not fit the shape and NotImplementedError for another mode or number of
     dimensions.

@@ -45,7 +45,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     """Each element (or slice along `dim`) repeated in place; `repeats` is a number or an int32 or int64 tensor
     of one number for each; NotImplementedError for other dtypes.
 
-    Without `repeats`, `input` is the vector of numbers, and the result says which of them each position belongs to. `output_size`
+    Without `repeats`, `input` is the vector of counts, and the result says which of them each position belongs to. `output_size`
     is the length that the result must have: RuntimeError otherwise.
     """
     if repeats is None:

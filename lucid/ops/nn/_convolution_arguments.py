@@ -22,7 +22,7 @@ class Geometry(NamedTuple):
 
 
 def per_dimension(name: str, value: Any, count: int) -> Sizes:
-    """A number, or a sequence of one or `count`, as `count` numbers. Raises RuntimeError for other sequences."""
+    """An integer, or a sequence of one or `count`, as `count` integers. Raises RuntimeError for other sequences."""
     if value.__class__ is int:
         return (value,) * count
     if not isinstance(value, (tuple, list)):
@@ -48,13 +48,13 @@ def require_operands(name: str, input: Tensor, weight: Tensor, bias: Tensor | No
 
 
 def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: int) -> tuple[Geometry, bool]:
-    """The arguments for `count` dimensions, and whether the padding is 'same', whose numbers are zeros here.
+    """The arguments for `count` dimensions, and whether the padding is 'same', whose lengths are zeros here.
 
-    Raises RuntimeError for numbers that no convolution has and for unknown strings.
+    Raises RuntimeError for strides and lengths that no convolution has and for unknown strings.
     """
     try:
         return _geometry_of_integers(stride, padding, dilation, groups, count)
-    except TypeError:  # lists, and numbers of other types; an error of theirs is not one of handling this one
+    except TypeError:  # lists, and integers of other types; an error of theirs is not one of handling this one
         pass
     return _geometry_of(stride, padding, dilation, groups, count)
 

@@ -24,7 +24,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
     whole number that random numbers decide; all channels have their own.
 
     `output_ratio`, a tuple, gives the size as a part of that of the input. `_random_samples` (N, C, 2), of the dtype of `input`,
-    are numbers from 0 to 1 for the width and the height. With `return_indices` also the indices in the flattened planes, int64.
+    are values from 0 to 1 for the width and the height. With `return_indices` also the indices in the flattened planes, int64.
     Differentiable any number of times.
 
     Raises ValueError where no size is given, RuntimeError for sizes that do not fit, NotImplementedError for integers.

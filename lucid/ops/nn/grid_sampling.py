@@ -54,7 +54,7 @@ _grid_sample_grad = Op("grid_sample_grad")
 class _Neighbour(NamedTuple):
     """One of the elements along a dimension, or of a plane or volume, that each point is made of."""
 
-    coordinate: Tensor  # whole numbers
+    coordinate: Tensor  # without fractions
     inside: Tensor
     weight: Tensor
 

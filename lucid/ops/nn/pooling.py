@@ -16,6 +16,9 @@ from .._operands import require_tensor
 
 __all__ = ("max_pool2d",)
 
+# Of the indices that only gradients need, where the windows lie side by side: kernels know what they mean.
+_WINNERS = _dtypes.uint8
+
 
 def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Vjp:
     input_shape = x._array.shape
@@ -32,6 +35,8 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
     def vjp(g: Tensor, kept: Any) -> tuple[Tensor]:
         (indices,) = kept
         if is_grad_enabled():
+            if indices._array.dtype == _WINNERS:
+                return (with_zero_gradients(max_pool2d_grad(g, indices, input_shape=input_shape), origin),)
             full = max_pool2d_grad(g.masked_fill(indices < 0, 0), indices.clamp(min=0), input_shape=input_shape)
             return (with_zero_gradients(full, origin),)
         return (max_pool2d_grad(g, indices, input_shape=input_shape, relu=True),)
@@ -89,13 +94,14 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
-    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode)
+    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode, winners=not return_indices)
     return (y, indices) if return_indices else y
 
 
 def relu_max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False) -> Tensor:
     """``max_pool2d(relu(input), ...)`` in one pass over the memory."""
-    result: Tensor = _maxima(_relu_max_pool2d, input, kernel_size, stride, padding, 1, ceil_mode, relu=True)[0]
+    result: Tensor = _maxima(_relu_max_pool2d, input, kernel_size, stride, padding, 1, ceil_mode, relu=True,
+                             winners=True)[0]
     return result
 
 

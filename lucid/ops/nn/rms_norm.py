@@ -47,8 +47,8 @@ def _composed(g: Tensor, x: Tensor, weight: Tensor | None, inner: tuple[int, ...
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide `input` by the root of its mean square over the last dimensions, which are `normalized_shape`; times `weight`.
 
-    `weight` has that shape or is None. `eps` is added to the mean square; None is the spacing of the numbers that are computed
-    with: that of float32 also for float16. Raises TypeError for a `normalized_shape` that is not a sequence, NotImplementedError
+    `weight` has that shape or is None. `eps` is added to the mean square; None is the machine epsilon of the dtype that computes:
+    that of float32 also for float16. Raises TypeError for a `normalized_shape` that is not a sequence, NotImplementedError
     for tensors that are not of a real floating-point dtype, ValueError for an input of too few dimensions and RuntimeError for
     shapes that do not fit.
 

@@ -1,4 +1,4 @@
-"""Binomial numbers: sequential inversion for small expectations, Hörmann's transformed rejection BTRS for others ("The generation
+"""Binomial samples: sequential inversion for small expectations, Hörmann's transformed rejection BTRS for others ("The generation
 of binomial random variates", 1993).
 """
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FEW = 10  # expected successes up to which inversion takes few steps
 
 
 def binomial_numbers(trials: Tensor, chance: Tensor, generator: Any) -> Tensor:
-    """For vectors in float64 of whole numbers and of probabilities up to one half. Waits for a GPU; zeros on the device meta."""
+    """For vectors in float64 of counts and of probabilities up to one half. Waits for a GPU; zeros on the device meta."""
     result = trials * 0
     if trials.is_meta or not trials.numel():
         return result
@@ -57,7 +57,7 @@ def _rejected(trials: Tensor, chance: Tensor, generator: Any) -> Tensor:
 
 
 def _candidates(n: Tensor, p: Tensor, generator: Any) -> tuple[Tensor, Tensor]:
-    """Numbers of BTRS, and which of them are accepted; the constants are those of the paper."""
+    """Samples of BTRS, and which of them are accepted; the constants are those of the paper."""
     spread = (n * p * (1 - p)).sqrt()
     b = 1.15 + 2.53 * spread
     a, alpha, sure = 0.0248 * b + 0.01 * p - 0.0873, (2.83 + 5.1 / b) * spread, 0.92 - 4.2 / b

@@ -56,7 +56,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """In training, zero each element of `input` with probability `p` and multiply the others by ``1 / (1 - p)``.
 
     The random numbers come from the default generator and are the same on every device. Not in training, and for a probability
-    of 0, which takes no numbers, `input` itself.
+    of 0, which draws nothing, `input` itself.
     Raises ValueError for a probability outside [0, 1] and RuntimeError for integers.
 
     Source: Srivastava et al., "Dropout", 2014.

@@ -1,4 +1,4 @@
-"""Random tensors. The same seed gives the same numbers on every device."""
+"""Random tensors. The same seed gives the same elements on every device."""
 from __future__ import annotations
 
 from typing import Any
@@ -30,7 +30,7 @@ def _made(result: Tensor, requires_grad: bool) -> Tensor:
 @fills_out
 def rand(*sizes: Any, size: Any = (), generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:
-    """Numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
+    """Samples from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
     chosen = float_dtype("check_uniform_bounds", dtype)
     return _made(random_floats("random_uniform", _shape(sizes or (size,)), chosen, device_for(device), generator), requires_grad)
 
@@ -38,7 +38,7 @@ def rand(*sizes: Any, size: Any = (), generator: _random.Generator | None = None
 @fills_out
 def randn(*sizes: Any, size: Any = (), generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:
-    """Numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``."""
+    """Samples from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``."""
     chosen = float_dtype("normal_kernel_cpu", dtype)
     return _made(random_floats("random_normal", _shape(sizes or (size,)), chosen, device_for(device), generator), requires_grad)
 
@@ -105,7 +105,7 @@ def randint_like(input: Tensor, *args: Any, low: int | None = None, high: int | 
 @fills_out
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _random.Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal numbers with `mean` and `std`: tensors, which are broadcast and get zeros as gradients, or numbers with a `size`."""
+    """Normal samples with `mean` and `std`: tensors, which are broadcast and get zeros as gradients, or scalars with a `size`."""
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if isinstance(std, Tensor) and refuted(std >= 0):

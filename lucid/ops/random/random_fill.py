@@ -1,4 +1,4 @@
-"""Methods that fill a tensor with random numbers. The same seed gives the same numbers on every device."""
+"""Methods that fill a tensor with random numbers. The same seed gives the same elements on every device."""
 from __future__ import annotations
 
 import math
@@ -34,7 +34,7 @@ _WHOLE = {_dtypes.float16: 1 << 11, _dtypes.bfloat16: 1 << 8, _dtypes.float32: 1
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
              generator: _random.Generator | None = None) -> Tensor:
-    """Fill with numbers from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike."""
+    """Fill with samples from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike."""
     dtype = float_dtype("check_uniform_bounds", self.dtype)
     low, high = float(from_), float(to)
     check_bounds(low, high, dtype)
@@ -45,7 +45,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with normal numbers of `mean` and `std`."""
+    """Fill with normal samples of `mean` and `std`."""
     steps = scaled(std, mean)
     if steps is not None and draw_into(self, "random_normal", generator, *steps):
         return self
@@ -66,7 +66,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with numbers from the exponential distribution with rate `lambd`. None is 0, for rates up to 1e27."""
+    """Fill with samples from the exponential distribution with rate `lambd`. None is 0, for rates up to 1e27."""
     if not _dtypes.is_floating(self.dtype):
         raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
                            f"floating point but you specified {type_name(self.dtype)}")
@@ -76,7 +76,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generat
     rate = float(lambd)
     if draw_into(self, "random_exponential", generator, *([] if rate == 1 else [("div", None, rate)])):
         return self
-    smallest = 2.0**-24 if self.dtype == _dtypes.float16 else 0.0  # float16 has smaller numbers than that rounded to 0
+    smallest = 2.0**-24 if self.dtype == _dtypes.float16 else 0.0  # float16 has smaller values than that rounded to 0
     wide = at_least_single(self.dtype)
     return write(self, lambda old: (_drawn("random_exponential", self, generator, wide) / rate).clamp(min=smallest))
 
@@ -97,7 +97,7 @@ def random_(self: Tensor, from_: int = 0, to: int | None = None, *,
 
 
 def geometric_(self: Tensor, p: float, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with the numbers of trials, from 1 on, up to the first success with probability `p` of each.
+    """Fill with how many trials it takes, from 1 on, up to the first success with probability `p` of each.
 
     Raises RuntimeError for `p` outside (0, 1), NotImplementedError for bools and complex tensors.
     """
@@ -110,7 +110,7 @@ def geometric_(self: Tensor, p: float, *, generator: _random.Generator | None = 
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with numbers from the Cauchy distribution around `median`, half of them nearer to it than `sigma`."""
+    """Fill with samples from the Cauchy distribution around `median`, half of them nearer to it than `sigma`."""
     if not _dtypes.is_floating(self.dtype):
         raise RuntimeError("Cauchy distribution is a continuous probability distribution. dtype must be a floating point but "
                            f"you specified {type_name(self.dtype)}")
@@ -121,7 +121,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: _ra
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with the exponentials of normal numbers of `mean` and `std`."""
+    """Fill with the exponentials of normal samples of `mean` and `std`."""
     if not _dtypes.is_floating(self.dtype):
         raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{type_name(self.dtype)}'")
     if std <= 0:
@@ -130,7 +130,7 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: _ra
 
 
 def _drawn(name: str, like: Tensor, generator: Any, dtype: np.dtype = _dtypes.float64) -> Tensor:
-    """Numbers in the shape and on the device of `like`: in float64 tails are long enough, and functions of them, rounded to
+    """Samples in the shape and on the device of `like`: in float64 tails are long enough, and functions of them, rounded to
     float32, the same on every device.
     """
     return random_floats(name, tuple(like.shape), dtype, like.device, generator)

@@ -18,7 +18,7 @@ from ..manipulation.complex import view_as_complex
 
 
 def take_counters(generator: _random.Generator | None, count: int, per_block: int, device: Device) -> dict[str, int]:
-    """Counters for `count` numbers, of which a block gives `per_block`; the device 'meta' takes none."""
+    """Counters for `count` elements, of which a block gives `per_block`; the device 'meta' takes none."""
     if device.type == "meta":
         return {"seed": 0, "offset": 0}
     seed, offset = (generator or _random.default_generator).take(-(-count // per_block))
@@ -28,7 +28,7 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
 @writes("target")
 def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *steps: tuple[Any, ...],
               **attributes: Any) -> bool:
-    """Write the numbers of `random_floats` straight into `target`, and take `steps` there, operations with their operands, of
+    """Write the samples of `random_floats` straight into `target`, and take `steps` there, operations with their operands, of
     which None stands for the elements, if that is all that there is to do; False, with nothing done, otherwise.
 
     So it is for float32 and float64 on the CPU in row-major order, of which nothing is recorded.
@@ -49,7 +49,7 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
 
 
 def scaled(scale: Any, shift: Any) -> list[tuple[Any, ...]] | None:
-    """The steps of `draw_into` to ``numbers * scale + shift``; None unless they are numbers, and `scale` not negative."""
+    """The steps of `draw_into` to ``numbers * scale + shift``; None unless they are scalars, and `scale` not negative."""
     if scale.__class__ not in (float, int) or shift.__class__ not in (float, int) or not scale >= 0:
         return None
     return [] if scale == 1 and shift == 0 else [("mul", None, scale), ("add", None, shift)]
@@ -57,7 +57,7 @@ def scaled(scale: Any, shift: Any) -> list[tuple[Any, ...]] | None:
 
 def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any,
                   **attributes: Any) -> Tensor:
-    if dtype.kind == "c":  # independent parts; those of normal numbers share their variance
+    if dtype.kind == "c":  # independent parts; those of normal samples share their variance
         part = _dtypes.float32 if dtype == _dtypes.complex64 else _dtypes.float64
         parts = random_floats(name, (*shape, 2), part, device, generator, **attributes)
         return view_as_complex(parts * math.sqrt(0.5) if name == "random_normal" else parts)

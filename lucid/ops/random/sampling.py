@@ -101,7 +101,7 @@ def _require_sums(totals: Tensor) -> None:
 
 
 def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:
-    """Numbers from the Poisson distributions whose rates the elements of `input` are, in its dtype.
+    """Samples from the Poisson distributions whose rates the elements of `input` are, in its dtype.
 
     By inversion of the distribution function, the regularised incomplete gamma function of the number plus one and the rate.
     The gradient is zero. Raises RuntimeError for negative rates and NaN, NotImplementedError for integers.
@@ -117,8 +117,7 @@ def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor
 
 
 def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = None) -> Tensor:
-    """The numbers of successes in `count` trials that succeed with probability `prob` each, which are broadcast, in the dtype of
-    `count`.
+    """How many of `count` trials succeed, each with probability `prob`; both are broadcast. In the dtype of `count`.
 
     Probabilities are clipped to [0, 1], negative counts are 0, and NaN gives NaN. The gradient is zero. Raises ValueError for
     integers, RuntimeError for two dtypes, NotImplementedError for half precision.

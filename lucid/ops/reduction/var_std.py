@@ -83,7 +83,7 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of variables, the rows of `input`, over observations, its columns; of a vector, the variance.
 
-    `fweights` are the integer numbers of times that each observation counts, `aweights` its importance. Raises RuntimeError
+    `fweights` are integers, how many times each observation counts, `aweights` its importance. Raises RuntimeError
     for more than two dimensions, for bools and for weights of other shapes and dtypes or below 0.
     """
     if require_tensor("cov", input).ndim > 2:

@@ -182,7 +182,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each integer from 0 to the largest of the vector `input`, at least up to ``minlength - 1``, appears in it.
 
-    With `weights`, the sums of them: float64, or float32 if they are. Raises RuntimeError for negative numbers and for other
+    With `weights`, the sums of them: float64, or float32 if they are. Raises RuntimeError for negative elements and for other
     shapes than a vector.
     """
     if require_tensor("bincount", input).ndim != 1 and input.numel():

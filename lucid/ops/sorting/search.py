@@ -97,9 +97,9 @@ def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The int64 indices in each dimension of a tensor of `shape` of the elements with the numbers `indices` in row-major order.
+    """The int64 indices in each dimension of a tensor of `shape` of the elements with the flat `indices` in row-major order.
 
-    Numbers outside wrap around. Raises TypeError for indices and lengths that are not integers, ValueError for negative
+    Indices outside wrap around. Raises TypeError for indices and lengths that are not integers, ValueError for negative
     lengths.
     """
     if not isinstance(indices, Tensor) or indices.dtype.kind not in "iu":

@@ -4,7 +4,7 @@ A program becomes two functions: a serial loop over flat arrays, which LLVM vect
 chunks (`arrays/loops.py`), or rows where arguments broadcast. Scalars in the formula are arguments of both, so another scalar
 needs no new compilation. The kernel is named after its source text, by which the cache on disk finds it again.
 
-Half-precision numbers are converted in registers, where they are read and written: a kernel gets their bits. Only where the
+Half-precision elements are converted in registers, where they are read and written: a kernel gets their bits. Only where the
 processor does not convert float16 are there arrays of float32 before and after it.
 """
 from __future__ import annotations
@@ -54,7 +54,7 @@ _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math
 # Arrays of the dtypes that kernels read, to say which one is at an address.
 _GLOBALS |= {f"like_{name}": np.empty(0, name)
              for name in "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split()}
-# How half-precision numbers are read and written, for a kernel that gets their bits.
+# How half-precision elements are read and written, for a kernel that gets their bits.
 _READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
 _WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
 _BITS = np.dtype(np.uint16)
@@ -65,7 +65,7 @@ _kernels: dict[str, Callable[..., None]] = {}
 def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     """The outputs of `program`, broadcast; one array, or a tuple if there are several.
 
-    Half-precision numbers are computed in float32, and rounded once at the end. `out` may be
+    Half-precision elements are computed in float32, and rounded once at the end. `out` may be
     arguments.
     """
     count = len(program.dtypes)
@@ -107,7 +107,7 @@ class _Alike(NamedTuple):
 
 
 def _alike(program: Program) -> _Alike | None:
-    """None where there are half-precision numbers that kernels do not convert, and results that depend on no argument."""
+    """None where there are half-precision elements that kernels do not convert, and results that depend on no argument."""
     stored = [program.half_inputs.get(place, dtype) for place, dtype in enumerate(program.input_dtypes)]
     if not all(program.depends) or any(dtype in HALVES and not _converts(dtype) for dtype in (*stored, *program.dtypes)):
         return None
@@ -176,7 +176,7 @@ def _converts(dtype: Any) -> bool:
 
 
 def _bits(array: Array | None) -> Array | None:
-    """The bits of half-precision numbers that kernels convert; other arrays, and None, as they are."""
+    """The bits of half-precision elements that kernels convert; other arrays, and None, as they are."""
     return array.view(_BITS) if array is not None and _converts(array.dtype) else array
 
 

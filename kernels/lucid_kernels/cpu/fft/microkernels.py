@@ -47,7 +47,7 @@ class _ComplexVectors(Vectors):
         self.store(number[1], gep(self.builder, pointer, size))
 
     def load_pairs(self, pointer: Any) -> Complex:
-        """Numbers whose real and imaginary parts alternate."""
+        """Elements whose real and imaginary parts alternate."""
         halves = self.load(pointer), self.load(gep(self.builder, pointer, self.type.count))
         return self.every_second(*halves), self.every_second(*halves, first=1)
 

@@ -1,6 +1,6 @@
 """Powers of float64, at most 1.02 units in the last place off, in loops that LLVM vectorises: libm's take twice as long.
 
-The logarithm has 64 bits, as it is multiplied by the exponent, and what that gives may be as large as 745. Its numbers are sums
+The logarithm has 64 bits, as it is multiplied by the exponent, and what that gives may be as large as 745. Its parts are sums
 of two, of which the second is what the first rounded off: by fused multiplication and addition, that of a product is exact. So
 nothing here may be contracted.
 """

@@ -1,6 +1,8 @@
 """Batch, layer, group and RMS normalisation.
 
-`batch_norm`: the kernels; chooses how the array is cut.
+`batch_norm`: the kernels.
+`implementations`: which loops normalise a batch.
+`__main__`: `explain` on the command line.
 `batch_norm_planes`: (N, C, S), some channels at a time.
 `batch_norm_2d`: large (N, C).
 `batch_norm_relu`: with a residual and ReLU in the same pass.

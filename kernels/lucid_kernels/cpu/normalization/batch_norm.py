@@ -1,26 +1,21 @@
 """Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, some channels at a time.
 
-Channels must be walked along contiguous memory: `batch_norm_planes` takes (N, C, S) and runs along S, `batch_norm_2d`
-a large (N, C) and runs along a block of channels. A small (N, C) is copied to (1, C, N): that takes microseconds, compiling the
-columns half a second in each direction.
+Channels must be walked along contiguous memory: `implementations` chooses how. `batch_norm_planes` takes (N, C, S) and runs
+along S, `batch_norm_2d` a large (N, C) and runs along a block of channels. A small (N, C) is copied to (1, C, N).
 
 Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
 float64: so float32 inputs with a large mean stay exact. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
-from ..runtime import tuning
-from ..simd.nontemporal import streams
-from . import batch_norm_2d as columns
-from . import batch_norm_planes as rows
 from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, ROWS, RSTD, WEIGHT
+from .implementations import FORWARD, GRADIENT, chosen
 
 
 @upcast_half(results=(0, None, None, 3, 4))
@@ -44,13 +39,8 @@ def batch_norm(
     y = result(out_y, x.shape, x.dtype)
     parameters = parameters_to_train(x, weight, bias, running_mean, running_var)
     if x.size:
-        inputs = grouped(x)
-        target = grouped_result(y, inputs)
-        if inputs.ndim == 2:
-            columns.train(inputs, parameters, float(momentum), float(eps), target)
-        else:
-            rows.forward(inputs, None, parameters, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
-        ungroup(target, y)
+        run, shape = chosen(FORWARD, x.shape)
+        run(contiguous(x).reshape(shape), None, parameters, True, None, float(momentum), float(eps), y.reshape(shape))
     return (
         deliver(out_y, y),
         deliver(out_mean, parameters[MEAN]),
@@ -89,13 +79,8 @@ def batch_norm_eval(
     y = result(out, x.shape, x.dtype)
     if x.size:
         parameters = parameters_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
-        inputs = grouped(x)
-        target = grouped_result(y, inputs)
-        if inputs.ndim == 2:
-            columns.affine(inputs, parameters, target)
-        else:
-            rows.forward(inputs, None, parameters, None, None, 0.0, 0.0, target, streams(2 * x.nbytes))
-        ungroup(target, y)
+        run, shape = chosen(FORWARD, x.shape)
+        run(contiguous(x).reshape(shape), None, parameters, None, None, 0.0, 0.0, y.reshape(shape))
     return deliver(out, y)
 
 
@@ -115,27 +100,6 @@ def batch_norm_eval_grad(
 
 
 # ---- what `batch_norm_relu` shares -----------------------------------------------------------------------------------
-
-
-def grouped(array: Array) -> Array:
-    """(N, C, *S) as contiguous (N, C, prod(S)); where S is one element as (1, C, N) if it is small, else as (N, C)."""
-    samples, channels = array.shape[:2]
-    length = math.prod(array.shape[2:])
-    if length != 1:
-        return contiguous(array).reshape(samples, channels, length)
-    table = contiguous(array).reshape(samples, channels)
-    return table if table.size >= tuning.BATCH_NORM_COLUMNS_FROM else np.ascontiguousarray(table.T).reshape(1, channels, samples)
-
-
-def grouped_result(y: Array, inputs: Array) -> Array:
-    """What to compute into for a contiguous y, in the shape of the `grouped` inputs: y itself, unless it is copied."""
-    return y.reshape(inputs.shape) if inputs.shape[:2] == y.shape[:2] else np.empty(inputs.shape, y.dtype)
-
-
-def ungroup(target: Array, y: Array) -> None:
-    """Copy to y what was computed into its `grouped_result`, unless that is y."""
-    if target.shape[:2] != y.shape[:2]:
-        y.reshape(y.shape[:2])[...] = target[0].T
 
 
 def parameters_of(x: Array, weight: Array | None, bias: Array | None, mean: Array | None, rstd: Array | None) -> Array:
@@ -183,13 +147,9 @@ def gradients(
     out_dx, out_dweight, out_dbias = outputs(out, 3)
     dx = result(out_dx, x.shape, x.dtype)
     if x.size:
-        inputs = grouped(x)
-        target = grouped_result(dx, inputs)
-        if inputs.ndim == 2:
-            columns.gradient(grouped(g), inputs, parameters, training, target)
-        else:
-            rows.gradient(grouped(g), inputs, None, parameters, training, None, target, None, streams(3 * x.nbytes))
-        ungroup(target, dx)
+        run, shape = chosen(GRADIENT, x.shape)
+        inputs = (contiguous(array).reshape(shape) for array in (g, x))
+        run(*inputs, None, parameters, training, None, dx.reshape(shape), None)
     else:
         parameters[DWEIGHT], parameters[DBIAS] = 0, 0
     return deliver(out_dx, dx), deliver(out_dweight, parameters[DWEIGHT]), deliver(out_dbias, parameters[DBIAS])

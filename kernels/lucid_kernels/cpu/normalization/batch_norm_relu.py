@@ -2,31 +2,17 @@
 
 Apart from each other these functions move the array three times as often. The gradient needs where the result was positive:
 with a residual it reads that from the result, without one it computes it from the input again, which the pass over the
-input hides. A large (N, C) without S takes the separate kernels.
+input hides. A large (N, C) without S takes separate loops.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import Array, deliver, outputs, result
-from ..elementwise.elementwise import relu_grad
-from ..simd.nontemporal import streams
-from . import batch_norm as plain
-from . import batch_norm_2d as columns
-from . import batch_norm_planes as rows
-from .batch_norm import (
-    deliver_running,
-    grouped,
-    grouped_result,
-    inverse_deviation,
-    parameters_of,
-    parameters_to_train,
-    ungroup,
-)
-from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
+from ..arrays.layout import Array, contiguous, deliver, outputs, result
+from .batch_norm import deliver_running, inverse_deviation, parameters_of, parameters_to_train
+from .channel_parameters import DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD
+from .implementations import FORWARD, GRADIENT, chosen
 
 
 @upcast_half(results=(0, None, None, 4, 5))
@@ -52,19 +38,10 @@ def batch_norm_relu(
     y = result(out_y, x.shape, x.dtype)
     parameters = parameters_of_mode(x, weight, bias, running_mean, running_var, training, eps)
     if x.size:
-        inputs, added = grouped(x), None if residual is None else grouped(residual)
-        target, moved = grouped_result(y, inputs), (2 if residual is None else 3) * x.nbytes
-        if inputs.ndim == 3:
-            rows.forward(inputs, added, parameters, training or None, True, float(momentum), float(eps), target, streams(moved))
-        else:
-            if training:
-                columns.train(inputs, parameters, float(momentum), float(eps), target)
-            else:
-                columns.affine(inputs, parameters, target)
-            if added is not None:
-                target += added
-            np.maximum(target, 0, out=target)
-        ungroup(target, y)
+        run, shape = chosen(FORWARD, x.shape)
+        added = None if residual is None else contiguous(residual).reshape(shape)
+        inputs = contiguous(x).reshape(shape)
+        run(inputs, added, parameters, training or None, True, float(momentum), float(eps), y.reshape(shape))
     return (
         deliver(out_y, y),
         deliver(out_mean, parameters[MEAN]),
@@ -109,20 +86,10 @@ def batch_norm_relu_grad(
     dresidual = None if y is None else result(out_dresidual, x.shape, x.dtype)
     parameters = parameters_of(x, weight, bias, mean, rstd)
     if x.size:
-        inputs = grouped(x)
-        if inputs.ndim == 3:
-            target = grouped_result(dx, inputs)
-            results = None if y is None else grouped(y)
-            masked = None if dresidual is None else grouped_result(dresidual, inputs)
-            moved = (3 if y is None else 5) * x.nbytes
-            rows.gradient(grouped(g), inputs, results, parameters, training or None, True, target, masked, streams(moved))
-            ungroup(target, dx)
-            if masked is not None and dresidual is not None:
-                ungroup(masked, dresidual)
-        else:
-            if y is None:
-                y = ((inputs - parameters[MEAN]) * (parameters[RSTD] * parameters[WEIGHT]) + parameters[BIAS]).reshape(x.shape)
-            plain.gradients(relu_grad(g, y, out=dresidual), x, parameters, training or None, (dx, None, None))
+        run, shape = chosen(GRADIENT, x.shape)
+        inputs = (None if array is None else contiguous(array).reshape(shape) for array in (g, x, y))
+        targets = (None if array is None else array.reshape(shape) for array in (dx, dresidual))
+        run(*inputs, parameters, training or None, True, *targets)
     else:
         parameters[DWEIGHT], parameters[DBIAS] = 0, 0
     results_of = (deliver(out_dx, dx), deliver(out_dweight, parameters[DWEIGHT]), deliver(out_dbias, parameters[DBIAS]))

@@ -74,8 +74,10 @@ def _max_flat_rows_why_not(problem: Problem) -> str | None:
     return _gaps(problem) or unmet((flat, "planes of several rows"), (near, "windows more than 4 columns apart"))
 
 
-def _max_2x2(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:
-    max_2x2.max_2x2(x, relu, y, indices)
+def max_with_winners(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:
+    """Winners instead of positions, if `indices` are bytes."""
+    run = max_2x2.max_2x2_winners if indices.dtype == np.uint8 else max_2x2.max_2x2
+    run(x, relu, y, indices)
 
 
 def _max_rows(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:
@@ -96,7 +98,7 @@ def _max_planes(x: Array, problem: Problem, relu: bool, y: Array, indices: Array
 
 
 MAX = Implementations(
-    max_2x2=(_2x2_why_not, _max_2x2),
+    max_2x2=(_2x2_why_not, max_with_winners),
     max_rows=(_max_rows_why_not, _max_rows),
     max_flat_rows=(_max_flat_rows_why_not, _max_flat_rows),
     max_ranges=(_gaps, _max_ranges),

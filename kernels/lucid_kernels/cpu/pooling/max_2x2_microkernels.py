@@ -21,6 +21,8 @@ from ..simd.ir import Vectors, data_of, gep
 from ..simd.lanes import Scalars
 
 _LINE = 64  # bytes of a line of the cache
+#: The winner of a window whose gradient ReLU stops; of others it is 0 to 3, the position of the maximum in the window.
+CLIPPED = 4
 
 
 class _Halves:
@@ -74,20 +76,23 @@ class _Halves:
 
 
 @intrinsic
-def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, positions):
+def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, indices, positions):
     """Maxima and their positions for two stretches of counts[h] windows of 2x2, at most half a vector each. Unchecked.
 
     Those of stretch h begin at x[starts[h]] and, `width` elements on, in the row below; with `whole`, x has a whole vector of
     elements from there on. The maxima go to y[targets[h]:], their positions, counted from x[starts[h]] and with positions[h]
     added, to indices[targets[h]:]. The first of equal elements is taken, but NaN before everything.
+
+    If `indices` are bytes, the winners of the windows go there, 0 to 3 or CLIPPED, and with `relu` ReLU of the maxima to y.
     """
     pair = types.UniTuple(types.int64, 2)
-    signature = types.void(x, pair, types.int64, pair, types.boolean, y, pair, indices, pair)
+    signature = types.void(x, pair, types.int64, pair, types.boolean, types.boolean, y, pair, indices, pair)
 
     def emit(context, builder, signature, arguments):
-        x, y, indices = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
-        starts, counts, targets, positions = (cgutils.unpack_tuple(builder, arguments[i]) for i in (1, 3, 6, 8))
-        width, whole = arguments[2], arguments[4]
+        x, y, indices = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 6, 8))
+        starts, counts, targets, positions = (cgutils.unpack_tuple(builder, arguments[i]) for i in (1, 3, 7, 9))
+        width, whole, relu = arguments[2], arguments[4], arguments[5]
+        as_winners = signature.args[8].dtype == types.uint8
         vectors = _Halves(builder, x.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
         masks = [vectors.first(builder.shl(count, ir.Constant(I64, 1)), vectors.lanes) for count in counts]
         rows = vectors.loaded(whole, [(gep(builder, x, start, offset), mask)
@@ -100,22 +105,83 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
         def place(number: Any) -> Any:
             return vectors.splat(number, vectors.lanes)
 
-        below = builder.trunc(width, vectors.number) if vectors.number.width < 64 else width
+        if as_winners:
+            below = ir.Constant(vectors.number, 2)
+        else:
+            below = builder.trunc(width, vectors.number) if vectors.number.width < 64 else width
         left, right = ir.Constant(vectors.number, 0), ir.Constant(vectors.number, 1)
         # The upper pair, the lower pair, then the two winners: the order that keeps the first of equal maxima.
         upper, lower = (larger(vectors.whole.every_second(*row), vectors.odd(*row), place(number),
                                place(builder.add(number, right))) for row, number in ((rows[:2], left), (rows[2:], below)))
         best, where = larger(upper[0], lower[0], upper[1], lower[1])
-        columns = [2 * (lane % vectors.half) for lane in range(vectors.lanes)]
-        where = builder.add(where, ir.Constant(ir.VectorType(vectors.number, vectors.lanes), columns))
+        integers = ir.VectorType(vectors.number, vectors.lanes)
+        if as_winners:
+            clips = vectors.splat(relu, vectors.lanes)
+            tests = (builder.fcmp_ordered(test, best, vectors.whole.zero) for test in ("<=", "<"))
+            clipped, negative = (builder.and_(test, clips) for test in tests)
+            best = builder.select(negative, vectors.whole.zero, best)
+            where = builder.select(clipped, ir.Constant(integers, [CLIPPED] * vectors.lanes), where)
+        else:
+            where = builder.add(where, ir.Constant(integers, [2 * (lane % vectors.half) for lane in range(vectors.lanes)]))
         for half, (count, target, position) in enumerate(zip(counts, targets, positions)):
             reached = vectors.first(count, vectors.half), builder.icmp_signed(">=", count, ir.Constant(I64, vectors.half))
             vectors.elements.store_reached(vectors.part(best, half), gep(builder, y, target), *reached)
             wide = vectors.part(where, half)
+            if as_winners:
+                winners = Scalars(builder, vectors.half, ir.IntType(8))
+                winners.store_reached(builder.trunc(wide, winners.type), gep(builder, indices, target), *reached)
+                continue
             if vectors.number.width < 64:
                 wide = builder.sext(wide, ir.VectorType(I64, vectors.half))
             wide = builder.add(wide, vectors.splat(position, vectors.half))
             vectors.positions.store_reached(wide, gep(builder, indices, target), *reached)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@intrinsic
+def spread_row(typing, g, winners, start, count, dx, upper, width):
+    """Spread a row of `count` windows of 2x2 over two rows of pixels, unchecked: dx[upper:] and, `width` elements on, the next.
+
+    Window i gives g[start + i] to the pixel that winners[start + i] says, and 0 to the others.
+
+    With AVX2, whose masks of bytes are branches and whose masked stores are slow, half a vector of windows is spread at a time,
+    and the last ones of a row with those before them: rows of 4 windows take a sixth of the time, of 7 or 14 a fourth, of 56 a
+    third.
+    """
+    integer = types.int64
+    signature = types.void(g, winners, integer, integer, dx, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        g, winners, dx = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        start, count, upper, width = (arguments[i] for i in (2, 3, 5, 6))
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        together = lanes if VECTOR_BYTES == 64 else lanes // 2
+        pixels, windows = Vectors(builder, dx.type.pointee, lanes), Vectors(builder, g.type.pointee, together)
+        bytes_ = Scalars(builder, together, ir.IntType(8))
+        step = ir.Constant(I64, together)
+
+        def interleaved(even: Any, odd: Any, first: int) -> Any:
+            lanes_of = [lane // 2 + lane % 2 * together for lane in range(first, first + lanes)]
+            return builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(ir.IntType(32), lanes), lanes_of))
+
+        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (i, _):
+            if together < lanes:
+                last = builder.sub(count, step)
+                back = builder.icmp_signed("<", last, i)
+                i = builder.select(builder.and_(back, builder.icmp_signed(">=", last, ir.Constant(I64, 0))), last, i)
+            rest, pixel = builder.sub(count, i), builder.add(upper, builder.add(i, i))
+            there = windows.first(rest)
+            whole = builder.icmp_signed(">=", rest, step)
+            value = windows.load_reached(gep(builder, g, start, i), there, whole)
+            winner = bytes_.load_reached(gep(builder, winners, start, i), there, whole)
+            parts = [builder.select(builder.icmp_unsigned("==", winner, ir.Constant(bytes_.type, [position] * together)), value,
+                                    windows.zero) for position in range(4)]
+            for row, (even, odd) in zip((ir.Constant(I64, 0), width), (parts[:2], parts[2:])):
+                for first in range(0, 2 * together, lanes):
+                    target, mask = gep(builder, dx, pixel, row, first), pixels.between(first, builder.add(rest, rest))
+                    pixels.store_reached(interleaved(even, odd, first), target, mask, whole)
         return context.get_dummy_value()
 
     return signature, emit

@@ -14,7 +14,8 @@ from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
 from ..runtime.implementations import Implementations
 from .adaptive_max import max_ranges
-from .implementations import AVERAGE, AVERAGE_GRAD, MAX, Pair, Problem
+from .implementations import AVERAGE, AVERAGE_GRAD, MAX, Pair, Problem, max_with_winners
+from .max_2x2 import expand_2x2
 from .max_planes import gather_planes, scatter_planes
 from .windows import Axis, ranges
 
@@ -57,21 +58,23 @@ def max_pool2d(
     dilation: Pair,
     ceil_mode: bool,
     relu: bool = False,
+    winners: bool = False,
     out: tuple[Array | None, Array | None] | None = None,
 ) -> tuple[Array, Array]:
     """Maxima y (N, C, OH, OW) of x (N, C, H, W), with `relu` ReLU of them, and their int64 positions in the H*W plane.
 
-    With `relu` the position is -1 where ReLU lets no gradient pass. The first maximum of a window in row order wins, except
-    that NaN wins over everything, the last one of several, as in PyTorch.
+    With `relu` the position is -1 where ReLU lets no gradient pass. With `winners` the positions are only for `max_pool2d_grad`
+    and `max_pool2d_gather`: those in 2x2 windows side by side are bytes, 0 to 3 in row order, and 4 instead of -1. The first
+    maximum of a window in row order wins, except that NaN wins over everything, the last one of several, as in PyTorch.
     """
     height, width = (
         _pooled_length(*axis, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding, dilation)
     )
     out_y, out_indices = outputs(out, 2)
     shape = (*x.shape[:2], height, width)
-    y = result(out_y, shape, x.dtype)
-    indices = result(out_indices, shape, np.int64)
     run, problem = _chosen(MAX, x.shape[2:], (height, width), kernel_size, stride, padding, dilation)
+    y = result(out_y, shape, x.dtype)
+    indices = result(out_indices, shape, np.uint8 if winners and run is max_with_winners else np.int64)
     run(_planes(x), problem, relu, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)
 
@@ -95,19 +98,28 @@ def max_pool2d_grad(
 ) -> Array:
     """Gradient (N, C, H, W) of max pooling: g (N, C, OH, OW) added at `indices`, with `relu` nowhere for -1.
 
-    IndexError where an index is out of range.
+    IndexError where an index is out of range. Indices that are bytes are winners: see `max_pool2d`.
     """
     dx = result(out, tuple(input_shape), g.dtype)
-    if not scatter_planes(_flat_planes(g), _flat_planes(indices), relu, True, _flat_planes(dx)):
+    if indices.dtype == np.uint8:
+        expand_2x2(_planes(g), _planes(indices), _planes(dx))
+    elif not scatter_planes(_flat_planes(g), _flat_planes(indices), relu, True, _flat_planes(dx)):
         _raise_out_of_range("max_pool2d_grad", input_shape)
     return deliver(out, dx)
 
 
 @upcast_half
 def max_pool2d_gather(x: Array, indices: Array, *, out: Array | None = None) -> Array:
-    """y[n, c] (OH, OW) = the elements of the plane x[n, c] (H, W) at the flat positions indices[n, c] (OH, OW)."""
+    """y[n, c] (OH, OW) = the elements of the plane x[n, c] (H, W) at the flat positions indices[n, c] (OH, OW).
+
+    Of indices that are bytes, the winners of `max_pool2d`, 4 gives 0.
+    """
     y = result(out, indices.shape, x.dtype)
-    if not gather_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
+    if indices.dtype == np.uint8:
+        windows = x[:, :, : 2 * indices.shape[2], : 2 * indices.shape[3]]
+        elements = [windows[:, :, i::2, j::2] for i in (0, 1) for j in (0, 1)]
+        np.choose(indices, [*elements, x.dtype.type(0)], out=y)
+    elif not gather_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
         _raise_out_of_range("max_pool2d_gather", x.shape)
     return deliver(out, y)
 

@@ -50,7 +50,7 @@ from ..arrays.loops import compile_source
 from ..math.basic import bits, fma, from_bits
 from ..runtime.jit import jit_strict
 
-# Blocks made at once: their words (16 KiB) and the numbers made of them stay in the first-level cache.
+# Blocks made at once: their words (16 KiB) and the samples made of them stay in the first-level cache.
 BLOCKS = 1024
 
 _MULTIPLIER0 = np.uint64(0xD2511F53)
@@ -482,7 +482,7 @@ def random_uniform(
     high: float = 1.0,
     out: Array | None = None,
 ) -> Array:
-    """Uniform numbers in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
+    """Uniform samples in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
     dtype = np.dtype(dtype)
     span, start, top, step, least = uniform_range(dtype, low, high)
     if dtype == _FLOAT64:
@@ -498,7 +498,7 @@ def random_uniform(
 
 
 def random_exponential(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
-    """Numbers above 0 from the exponential distribution of rate 1, in float32 or float64."""
+    """Samples above 0 from the exponential distribution of rate 1, in float32 or float64."""
     dtype = np.dtype(dtype)
     y = result(out, tuple(shape), dtype)
     kernel, per_block = (_exponentials64_parallel, 2) if dtype == _FLOAT64 else (_exponentials32_parallel, 4)
@@ -507,7 +507,7 @@ def random_exponential(*, shape: Sequence[int], dtype: Any, seed: int, offset: i
 
 
 def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
-    """Numbers from the standard normal distribution, of any floating dtype."""
+    """Samples from the standard normal distribution, of any floating dtype."""
     dtype = np.dtype(dtype)
     if dtype == _FLOAT64:
         y = result(out, tuple(shape), dtype)

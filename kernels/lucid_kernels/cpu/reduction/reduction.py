@@ -35,8 +35,8 @@ PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of floa
 _STRETCH = 4096
 _ROWS = 16  # rows of a stretch that are in the L2 cache for a second pass: 256 KiB of float32
 _UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
-# Numbers along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's time,
-# of 10 0.4, of 20 0.25.
+# Elements along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
+# time, of 10 0.4, of 20 0.25.
 LEAST_FOLDED = tuning.REDUCTION_LEAST_FOLDED[VECTOR_BYTES]
 
 # Indices are unsigned: signed ones are checked for being negative, which keeps a loop from being vectorised.

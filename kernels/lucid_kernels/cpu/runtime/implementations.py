@@ -26,8 +26,12 @@ class Implementations:
         self._entries = [Implementation(name, *entry) for name, entry in entries.items()]
         self.choose = functools.lru_cache(maxsize=1024)(self._first)
 
+    def suitable(self, problem: Any) -> Iterator[Implementation]:
+        """Those that compute the problem, the preferred one first."""
+        return (entry for entry in self._entries if entry.why_not(problem) is None)
+
     def _first(self, problem: Any) -> Implementation:
-        return next(entry for entry in self._entries if entry.why_not(problem) is None)
+        return next(self.suitable(problem))
 
     def explain(self, problem: Any) -> Iterator[str]:
         """A line for each implementation: whether it computes the problem, and why not."""

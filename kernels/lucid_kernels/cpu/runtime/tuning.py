@@ -16,7 +16,7 @@ import math
 # Below this many elements a launch (1 us by the team, 9 by TBB) costs more than the second core gives back.
 PARALLEL_FROM = 1 << 15
 # The same for loops that compute little, in bytes read and written: half of an L2 cache, which one thread reads as fast as two
-# that take from each other what the last kernel left there. relu of 50,000 numbers took 7 us on two threads, on one it takes 4.6.
+# that take from each other what the last kernel left there. relu of 50,000 elements took 7 us on two threads, on one 4.6.
 PARALLEL_BYTES = 1 << 19
 # A row of a formula is a call of its serial loop, 35 ns: below this many elements that costs more than copying arguments out.
 SHORTEST_ROW = 64
@@ -57,7 +57,7 @@ INTEGERS_STREAMED_BYTES = 16 << 20
 # place: NumPy's loops for that are as fast on one thread, and the call of a formula takes 4 to 8 us.
 ARITHMETIC_BROADCAST_FROM = ARITHMETIC_WITH_NUMBER_FROM = 1 << 16
 ARITHMETIC_IN_PLACE_WITH_NUMBER_FROM = 1 << 18
-# Numbers of half precision from which on a kernel is faster than NumPy, which converts them one by one.
+# Elements of half precision from which on a kernel is faster than NumPy, which converts them one by one.
 ARITHMETIC_HALVES_FROM = 1 << 11
 # Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
 ARITHMETIC_LEAST_ROW = 8
@@ -66,7 +66,7 @@ ARITHMETIC_LEAST_ROW = 8
 
 # Rows of so few elements are summed by BLAS, as products with ones: 0.1 to 0.7 of the time.
 REDUCTION_BLAS_LONGEST_ROW = 24
-# Numbers along a row that pay for the call of a loop that folds it. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
+# Elements along a row that pay for the call of a loop that folds it. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
 # time, of 10 0.4, of 20 0.25.
 REDUCTION_LEAST_FOLDED = {32: 4, 64: 64}
 # So few columns are summed as if two, four or more rows were one: loops over 8 columns took 3 times as long.

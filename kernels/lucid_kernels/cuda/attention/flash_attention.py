@@ -33,7 +33,7 @@ class Tiles(NamedTuple):
         return 16 * self.blocks * self.warps
 
     def shared(self, itemsize: int, row_tiles: int) -> int:
-        """Bytes of shared memory: of the rows, of two pairs of tiles of lines, and of three numbers for each of these."""
+        """Bytes of shared memory: of the rows, of two pairs of tiles of lines, and of three statistics for each of these."""
         return (row_tiles * self.rows + 4 * self.lines) * (self.width * itemsize + 16) + 24 * self.lines
 
 

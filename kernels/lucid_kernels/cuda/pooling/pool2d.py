@@ -52,10 +52,11 @@ def max_pool2d(
     dilation: tuple[int, int],
     ceil_mode: bool,
     relu: bool = False,
+    winners: bool = False,
     out: Any = None,
 ) -> tuple[Any, Any]:
     """`(y, indices)`: the maxima, with `relu` ReLU of them, and their int64 indices into the H*W plane, with `relu` -1
-    for those that it lets no gradient pass to.
+    for those that it lets no gradient pass to. `winners` allows others, of which this makes no use.
     """
     hw = _output_hw(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = out if out is not None else (None, None)

@@ -29,7 +29,7 @@ def _fill(name: str, kind: Any, y: Any, seed: int, offset: int, *parameters: Any
 def random_uniform(
     *, shape: Sequence[int], dtype: Any, seed: int, offset: int, low: float = 0.0, high: float = 1.0, out: Any = None
 ) -> Any:
-    """Uniform numbers in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
+    """Uniform samples in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
     dtype = np.dtype(dtype)
     span, start, top, step, least = uniform_range(dtype, low, high)
     half = dtype.itemsize == 2
@@ -41,14 +41,14 @@ def random_uniform(
 
 
 def random_exponential(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
-    """Numbers above 0 from the exponential distribution of rate 1, in float32 or float64."""
+    """Samples above 0 from the exponential distribution of rate 1, in float32 or float64."""
     y = launch.result(out, shape, np.dtype(dtype))
     _fill("random_exponential", y.dtype, y, seed, offset, y)
     return launch.deliver(y, out)
 
 
 def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
-    """Numbers from the standard normal distribution, of any floating dtype."""
+    """Samples from the standard normal distribution, of any floating dtype."""
     dtype = np.dtype(dtype)
     half = dtype.itemsize == 2
     y = launch.result(None if half else out, shape, np.dtype(np.float32) if half else dtype)

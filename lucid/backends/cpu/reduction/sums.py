@@ -30,7 +30,7 @@ _shared = SimpleNamespace(**reductions.table(np, narrow))
 
 
 def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
-    """The sum; that of half-precision numbers is accumulated in float32 and rounded once."""
+    """The sum; that of half-precision elements is accumulated in float32 and rounded once."""
     if dtype is None and out is None and _are_all(x, axis):
         return _one(kernels().total_of_all(x), x, keepdims)
     if x.size >= sizes.LARGE and is_view(x) and out is None:
@@ -124,7 +124,7 @@ def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
 
 
 def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
-    """The product; that of half-precision numbers is accumulated in float32 and rounded once."""
+    """The product; that of half-precision elements is accumulated in float32 and rounded once."""
     if x.size >= sizes.LARGE and is_view(x):
         return of_view(prod, x, axis, keepdims, dtype=dtype)
     found = _fold(x, axis, keepdims, "product") if dtype is None or dtype == x.dtype else None

@@ -21,7 +21,7 @@ def fractional_max_indices(x: MetaArray, *starts: MetaArray, kernel: tuple[int, 
 
 @rule
 def max_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool,
-               relu: bool = False, out: Any = None) -> tuple[MetaArray, MetaArray]:
+               relu: bool = False, winners: bool = False, out: Any = None) -> tuple[MetaArray, MetaArray]:
     axes = zip(x.shape[2:], kernel_size, stride, padding, dilation, strict=True)
     shape = (*x.shape[:2], *[window_count(*axis, ceil_mode) for axis in axes])
     return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)

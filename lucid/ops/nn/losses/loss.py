@@ -54,7 +54,7 @@ def _require_losses(name: str, input: Tensor, target: Tensor) -> None:
 
 
 def without_bools(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both, with bools as numbers of the other's dtype. Raises NotImplementedError for bools alone."""
+    """Both, with bools as 0 and 1 of the other's dtype. Raises NotImplementedError for bools alone."""
     mine, theirs = input._array.dtype, target._array.dtype
     if mine != _dtypes.bool_ and theirs != _dtypes.bool_:
         return input, target

@@ -164,7 +164,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
                            reduction: str = "mean") -> Tensor:
     """The sum of ``max(0, 1 - input[label] + input[other])`` over the labels of a sample and its other classes, divided by C.
 
-    `input` and the int64 `target` are (N, C), (C,) or (); a row of `target` holds class numbers up to the first -1. A difference
+    `input` and the int64 `target` are (N, C), (C,) or (); a row of `target` holds class indices up to the first -1. A difference
     that is NaN counts nothing. Raises IndexError for targets outside of [-1, C), RuntimeError for shapes and dtypes that do not
     fit.
     """

@@ -7,8 +7,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu.pooling.max_2x2 import _max_2x2_planes
-from lucid_kernels.cpu.pooling.max_2x2_microkernels import max_of_halves
+from lucid_kernels.cpu.pooling.max_2x2 import _expand_2x2_planes, _max_2x2_planes
+from lucid_kernels.cpu.pooling.max_2x2_microkernels import CLIPPED, max_of_halves
 from lucid_kernels.cpu.pooling.max_planes import _pool_planes
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
@@ -25,15 +25,40 @@ def test_max_2x2(shape: tuple[int, int, int], dtype: Any) -> None:
     first, last = min(1, shape[0]), max(shape[0] - 1, 0)
     pooled = (shape[0], shape[1] // 2, shape[2] // 2)
     found, wanted = ((np.full(pooled, -7, dtype), np.full(pooled, -7, np.int64)) for _ in range(2))
-    _max_2x2_planes(x, *found, first, last)
+    _max_2x2_planes(x, False, *found, first, last)
     _pool_planes(x, 2, 2, 2, 2, 0, 0, 1, 1, *wanted, first, last)
     for one, other in zip(found, wanted):
         np.testing.assert_array_equal(one, other)
+    inner = slice(first, last)
+    row, column = np.divmod(wanted[1][inner], max(1, shape[2]))
+    for relu, closed in ((False, np.zeros_like(row, bool)), (True, wanted[0][inner] <= 0)):
+        y, winners = np.full(pooled, -7, dtype), np.full(pooled, 9, np.uint8)
+        _max_2x2_planes(x, relu, y, winners, first, last)
+        np.testing.assert_array_equal(y[inner], np.where(closed, 0, wanted[0][inner]))
+        np.testing.assert_array_equal(winners[inner], np.where(closed, CLIPPED, row % 2 * 2 + column % 2))
+        assert (winners[:first] == 9).all() and (winners[last:] == 9).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_expand_2x2(dtype: Any) -> None:
+    """Rows of any number of windows, also where a row or column of pixels belongs to none; the planes beside stay as they are."""
+    rng = np.random.default_rng(0)
+    for width in range(1, 40):
+        g = rng.standard_normal((4, 3, width // 2)).astype(dtype)
+        g[rng.random(g.shape) < 0.1] = np.nan
+        winners = rng.integers(0, CLIPPED + 1, g.shape).astype(np.uint8)
+        found, wanted = np.full((4, 7, width), -7, dtype), np.full((4, 7, width), -7, dtype)
+        _expand_2x2_planes(g, winners, found, 1, 3)
+        wanted[1:3] = 0
+        for position in range(4):
+            pixels = wanted[1:3, position // 2 : 6 : 2, position % 2 : width // 2 * 2 : 2]
+            pixels[...] = np.where(winners[1:3] == position, g[1:3], 0)
+        np.testing.assert_array_equal(found, wanted)
 
 
 @numba.njit
 def pool(x, width, first, second, whole, y, indices):
-    max_of_halves(x, (0, 4), width, (first, second), whole, y, (1, 9), indices, (100, 200))
+    max_of_halves(x, (0, 4), width, (first, second), whole, False, y, (1, 9), indices, (100, 200))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

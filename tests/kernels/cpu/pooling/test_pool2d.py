@@ -89,6 +89,41 @@ def test_max_with_relu(shape, kernel, stride, padding, dilation, dtype):
             max_pool2d_grad(g, indices * 2, input_shape=shape, relu=True)
 
 
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("shape", [(2, 3, 8, 8), (1, 2, 7, 9), (3, 1, 2, 3), (0, 3, 8, 8), (8, 16, 28, 30)])
+def test_winners_are_the_same_as_positions(shape, dtype, relu):
+    """Bytes where windows lie side by side: the maxima, their gradient and what the double gradient gathers."""
+    options = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1), "ceil_mode": False, "relu": relu}
+    rng = np.random.default_rng(0)
+    x = rng.integers(-6, 2, shape).astype(dtype)
+    x[:, :, 0, :2] = np.nan
+    x[:, :, 1, -1] = -np.inf
+    wanted, positions = max_pool2d(x, **options)
+    y, winners = max_pool2d(x.swapaxes(2, 3).copy().swapaxes(2, 3), **options, winners=True)
+    assert winners.dtype == np.uint8 and y.dtype == dtype
+    np.testing.assert_array_equal(y.astype(float), wanted.astype(float))
+    out = np.full(y.shape, np.nan, dtype), np.full(y.shape, 9, np.uint8)
+    max_pool2d(x, **options, winners=True, out=out)
+    np.testing.assert_array_equal(out[1], winners)
+    g, closed = rng.standard_normal(y.shape).astype(dtype), positions < 0
+    dx = max_pool2d_grad(g, winners, input_shape=shape, relu=relu, out=np.full(shape, np.nan, dtype))
+    np.testing.assert_array_equal(dx, max_pool2d_grad(g, positions, input_shape=shape, relu=relu))
+    gathered = max_pool2d_gather(x, winners, out=np.full(y.shape, np.nan, dtype)).astype(float)
+    there = max_pool2d_gather(x, np.maximum(positions, 0)).astype(float)
+    np.testing.assert_array_equal(gathered, np.where(closed, 0, there))
+
+
+def test_other_windows_have_positions():
+    x = np.random.default_rng(0).standard_normal((1, 2, 6, 6))
+    for kernel, stride, ceil_mode in ((3, 3, False), (2, 1, False), (2, 2, True)):
+        x = x[..., : 5 if ceil_mode else 6, :]
+        options = {"kernel_size": (kernel,) * 2, "stride": (stride,) * 2, "padding": (0, 0), "dilation": (1, 1), "ceil_mode": ceil_mode}
+        for one, other in zip(max_pool2d(x, **options), max_pool2d(x, **options, winners=True)):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), NAIVE)
 @pytest.mark.parametrize("ceil_mode", [False, True])
 def test_max(shape, kernel, stride, padding, dilation, ceil_mode):

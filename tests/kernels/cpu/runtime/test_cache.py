@@ -72,7 +72,9 @@ def test_beside_the_package(installed: pathlib.Path) -> None:
     assert set((installed / "lucid_kernels").rglob("*")) == before
 
 
-def test_beside_a_script(tmp_path: pathlib.Path) -> None:
+def test_beside_a_script(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in (runtime_cache.VARIABLE, "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
     package = tmp_path / "mine" / "kernels"
     package.mkdir(parents=True)
     for folder in (package, package.parent):
