@@ -51,6 +51,24 @@ def check_softmax() -> None:
         tests.test_values_and_gradients(softmax, cupy, None, name, np.float32)
 
 
+def check_long_rows() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for name in tests.NAMES:
+        tests.test_rows_longer_than_the_registers(softmax, cupy, name, np.float32)
+
+
+def check_infinity() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for dim in (0, 1):
+        tests.test_nan_and_infinity(softmax, cupy, "softmax", dim)
+
+
+def check_halves() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for dtype in tests.HALVES:
+        tests.test_halves_are_rounded_once(softmax, cupy, None, "softmax", dtype)
+
+
 def check_cross_entropy() -> None:
     tests, cross_entropy, cupy = _family("cross_entropy")
     for reduction in ("none", "mean"):
@@ -121,15 +139,33 @@ MUTATIONS = [
     Mutation("elementwise.cu", "quotient rounded to zero", r" - below;", ";", check_division),
     Mutation("elementwise.cu", "division by zero", r"if \(b == T\(0\)\) return a / b;", "", check_division),
     Mutation("elementwise.cu", "a zero's sign", r"copysign\(T\(0\), b\)", "T(0)", check_division),
-    # softmax, softmax_grad
+    # softmax_rows, softmax_columns, and the gradients
     *_reductions("softmax.cu", check_softmax),
-    Mutation("softmax.cu", "maximum of one thread", r"top = S::reduce\(top.*$", "", check_softmax),
-    Mutation("softmax.cu", "sum of one thread", r"^ *sum = S::reduce\(sum.*$", "", check_softmax),
-    Mutation("softmax.cu", "a lane leaves", r"T top = .*$", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
+    Mutation("softmax.cu", "maximum of one thread", r"all = reduce\(top, Max\(\), -infinity<A>\(\)\)", "all = top", check_softmax,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "sum not moved to the maximum", r"sum \* exp_\(top - all\)", "sum", check_softmax, inside="rows.cuh"),
+    Mutation("softmax.cu", "sum not moved to a new maximum", r"sum \* exp_\(top - most\)", "sum", check_softmax, inside="rows.cuh"),
+    Mutation("softmax.cu", "-inf first", r"sum = top == -infinity<A>\(\) \? A\(0\) :", "sum =", check_infinity, inside="rows.cuh"),
+    Mutation("softmax.cu", "a thread with -inf alone", r"reduce\(top == -infinity<A>\(\) \? A\(0\) :", "reduce(", check_infinity,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "the rest of a long row left out", r"at < width; at \+= blockDim", "false; at += blockDim", check_long_rows,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "the rest of a long row twice", r"\(threadIdx\.x \+ KEPT \* \(i64\)blockDim\.x\) \* N; at", "threadIdx.x * N; at",
+             check_long_rows, inside="rows.cuh"),
+    Mutation("softmax.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_softmax, inside="rows.cuh"),
+    Mutation("softmax.cu", "the first turn twice", r"scratch\[threadIdx\.y \* blockDim\.x", "scratch[0 * blockDim.x", check_softmax,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "sum of one thread", r"^ *sum = (S::|turns_)reduce\(sum.*$", "", check_softmax),
+    Mutation("softmax.cu", "a lane leaves", r"ExpSum<A> of;", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
     Mutation("softmax.cu", "barrier among rows", r"blockDim\.x == 32", "blockDim.x == 64", check_softmax, inside="common.cuh"),
-    Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax, inside="common.cuh"),
-    Mutation("softmax.cu", "read past the row", r"c < C(?=; c \+= S::stride\(\)\) top)", "c <= C + 4", check_softmax),
-    Mutation("softmax.cu", "gradient without exp", r"exp_\(y\[at\]\)", "y[at]", check_softmax),
+    Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax),
+    Mutation("softmax.cu", "columns beyond the last", r"i < slices \? C : 0", "C", check_softmax),
+    Mutation("softmax.cu", "gradient without exp", r"exp_\(y\)", "y", check_softmax),
+    Mutation("softmax.cu", "second array of a pair", r"row\[ARRAYS - 1\] = second", "row[ARRAYS - 1] = first", check_softmax,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "a half taken for another", r"__bfloat162float\(x\)", "__bfloat162float(x) + 1.f", check_halves,
+             inside="elements.cuh"),
+    Mutation("softmax.cu", "a part of a pack", r"j < N; \+\+j\) pack", "j < N - 1 + (N == 1); ++j) pack", check_halves, inside="elements.cuh"),
     # cross_entropy
     *_reductions("cross_entropy.cu", check_cross_entropy),
     Mutation("cross_entropy.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_bad_labels),

@@ -1,0 +1,42 @@
+"""How kernels over rows and columns are launched: see `rows.cuh`. All of it depends on shapes and alignments alone."""
+from __future__ import annotations
+
+from typing import Any
+
+from lucid_kernels.cuda.runtime import launch
+
+_LINE = 16  # bytes that a thread moves at once
+_KEPT = 64  # bytes of the rows that stay in a thread's registers, at most 8 packs
+_LARGEST = 512  # threads of a row
+#: Threads that the columns of a kernel should keep busy, where there are few of them.
+_ENOUGH_THREADS = 1 << 16
+
+
+def pack(width: int, *arrays: Any) -> int:
+    """How many elements a thread moves at once: 16 bytes of them where rows of `width` start at such multiples in all arrays.
+
+    None may be among the arrays. Their widest element decides.
+    """
+    given = [array for array in arrays if array is not None]
+    count = _LINE // min(array.dtype.itemsize for array in given)
+    whole = not width % count and not any(array.data.ptr % _LINE for array in given)
+    return count if whole else 1
+
+
+def geometry(rows: int, width: int, pack: int, size: int, arrays: int = 1) -> tuple[tuple[int], tuple[int, int]]:
+    """Grid and block of a kernel over `Rows` of elements of `size` bytes: a warp for a short row, a block for a long one."""
+    kept = min(_KEPT // size, 8 * pack) // arrays
+    threads = 32
+    while threads < _LARGEST and threads * kept < width:
+        threads *= 2
+    if threads == 32:
+        return launch.grid_cap(launch.ceil_div(rows, 4)), (32, 4)
+    return launch.grid_cap(rows), (threads, 1)
+
+
+def columns(slices: int, length: int) -> tuple[tuple[int], tuple[int, int]]:
+    """Grid and block of a kernel over slices with gaps: few slices share a block of more threads for each."""
+    across = launch.BLOCK
+    while across > 8 and slices * (launch.BLOCK // across) < _ENOUGH_THREADS and length > launch.BLOCK // across:
+        across //= 2
+    return launch.grid_cap(launch.ceil_div(slices, across)), (across, launch.BLOCK // across)
