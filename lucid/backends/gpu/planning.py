@@ -13,7 +13,7 @@ Kernel = Callable[..., Any]
 PLANNED = frozenset("""
 relu sigmoid tanh silu gelu relu_grad sigmoid_grad tanh_grad silu_grad gelu_grad add sub mul div
 erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma i0 i0e i1 i1e
-softmax softmax_grad log_softmax log_softmax_grad attention cross_entropy
+softmax softmax_grad log_softmax log_softmax_grad attention cross_entropy nll_loss nll_loss_grad
 batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad batch_norm_relu batch_norm_relu_grad
 layer_norm layer_norm_grad group_norm group_norm_grad rms_norm rms_norm_grad
 conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters

@@ -85,6 +85,16 @@ def check_bad_labels() -> None:
             raise AssertionError(str(failure)) from failure
 
 
+def check_nll_loss() -> None:
+    tests, nll_loss, cupy = _family("nll_loss")
+    for reduction in ("none", "mean"):
+        tests.test_values_and_gradients(nll_loss, cupy, None, reduction, np.float32)
+    try:
+        tests.test_label_out_of_range(nll_loss, cupy, None)
+    except pytest.fail.Exception as failure:
+        raise AssertionError(str(failure)) from failure
+
+
 def check_training() -> None:
     tests, batch_norm, cupy = _family("batch_norm")
     for chunk in (8192, 64):  # few chunks, and more than a warp has lanes
@@ -166,16 +176,29 @@ MUTATIONS = [
     Mutation("softmax.cu", "a half taken for another", r"__bfloat162float\(x\)", "__bfloat162float(x) + 1.f", check_halves,
              inside="elements.cuh"),
     Mutation("softmax.cu", "a part of a pack", r"j < N; \+\+j\) pack", "j < N - 1 + (N == 1); ++j) pack", check_halves, inside="elements.cuh"),
-    # cross_entropy
+    # cross_entropy_rows, cross_entropy_columns
     *_reductions("cross_entropy.cu", check_cross_entropy),
-    Mutation("cross_entropy.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_bad_labels),
+    Mutation("cross_entropy.cu", "label not checked", r"t >= 0 && t < C", "t >= 0", check_bad_labels),
     Mutation("cross_entropy.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_bad_labels),
-    Mutation("cross_entropy.cu", "a lane alone reduces", r"smooth = S::reduce", "if (leader) smooth = S::reduce", check_cross_entropy),
-    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* scale;", ");", check_cross_entropy),
-    Mutation("cross_entropy.cu", "ignored label has a weight", r"!counts \? T\(0\) :", "", check_cross_entropy),
-    Mutation("cross_entropy.cu", "chunk not cut off", r"first \+ chunk < n \? first \+ chunk : n", "first + chunk", check_cross_entropy),
-    Mutation("cross_entropy.cu", "sum of a warp", r"block_reduce\(sum, Sum\(\), T\(0\), scratch\)", "warp_reduce(sum, Sum())",
+    Mutation("cross_entropy.cu", "a lane alone reduces", r"smooth = reduce", "if (leader) smooth = reduce", check_cross_entropy),
+    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* scale : nothing", ") : nothing", check_cross_entropy),
+    Mutation("cross_entropy.cu", "ignored label has a gradient", r"result\[j\] = counts \?", "result[j] = true ?", check_cross_entropy),
+    Mutation("cross_entropy.cu", "weight of another class", r"o\.weight_of\(c \+ j\), p", "o.weight_of(c), p", check_cross_entropy),
+    Mutation("cross_entropy.cu", "gaps left out", r"grad \+ c \* inner", "grad + c", check_cross_entropy),
+    Mutation("cross_entropy.cu", "labels beyond the last", r"inside = i < slices", "inside = true", check_cross_entropy),
+    # label_weights, sum_chunks
+    *_reductions("label_sums.cu", check_cross_entropy)[1:],  # one reduction a block: the first barrier waits for nothing
+    Mutation("label_sums.cu", "ignored label has a weight", r"!counts \? A\(0\) :", "", check_cross_entropy),
+    Mutation("label_sums.cu", "chunk not cut off", r"first \+ chunk < n \? first \+ chunk : n", "first + chunk", check_cross_entropy),
+    Mutation("label_sums.cu", "sum of a warp", r"block_reduce\(sum, Sum\(\), A\(0\), scratch\)", "warp_reduce(sum, Sum())",
              check_cross_entropy),
+    # nll_loss, nll_loss_grad
+    Mutation("nll_loss.cu", "class of another place", r"\+ t\) \* inner \+ i % inner", "+ t) * inner", check_nll_loss),
+    Mutation("nll_loss.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_nll_loss),
+    Mutation("nll_loss.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_nll_loss),
+    Mutation("nll_loss.cu", "one gradient for all labels", r"single \? 0 : i", "0", check_nll_loss),
+    Mutation("nll_loss.cu", "the pack after", r"t < c \+ N", "t <= c + N", check_nll_loss),
+    Mutation("nll_loss.cu", "not averaged", r"divide \? slope / \*total : slope", "slope", check_nll_loss),
     # chunk_statistics, combine_statistics, normalize
     *_reductions("batch_norm.cu", check_training),
     Mutation("batch_norm.cu", "walk past the plane", r"s >= S", "s > S", check_training),

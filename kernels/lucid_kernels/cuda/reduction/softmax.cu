@@ -7,10 +7,11 @@
 // instantiate: softmax_columns<float>, softmax_columns<double>, softmax_columns<__half>, softmax_columns<__nv_bfloat16>
 // instantiate: softmax_columns_grad<float>, softmax_columns_grad<double>
 // instantiate: softmax_columns_grad<__half>, softmax_columns_grad<__nv_bfloat16>
+// one module an instance
 //
 // A row of -inf gives NaN, as in torch.
 //
-// __launch_bounds__(512, 1): without the 1 ptxas aims at more threads and spills registers for it.
+// __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
 #include "rows.cuh"
 
 template <typename A> __device__ __forceinline__ A softmax_of(A x, const ExpSum<A>& of, A log_sum, int logarithm) {
@@ -70,7 +71,7 @@ softmax_rows_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restric
 // A thread has every blockDim.y-th element of a slice; neighbouring threads read neighbouring slices. The second pass finds
 // what the first one read in the cache, unless the slices are long.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 softmax_columns(const T* __restrict__ x, T* __restrict__ y, int logarithm, i64 slices, i64 C, i64 inner) {
   typedef Accumulator<T> A;
   __shared__ A scratch[256];
@@ -89,7 +90,7 @@ softmax_columns(const T* __restrict__ x, T* __restrict__ y, int logarithm, i64 s
 }
 
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 softmax_columns_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restrict__ dx, int logarithm, i64 slices, i64 C,
                      i64 inner) {
   typedef Accumulator<T> A;

@@ -49,6 +49,20 @@ template <typename T, int N, int ARRAYS = 1> struct Rows {
   }
 };
 
+// The same of a slice of `length` elements with gaps of `inner`: threads with one threadIdx.x take turns with its elements, and
+// neighbours have neighbouring slices. The next pass finds what the first one read in the cache, unless the slices are long.
+template <typename T> struct Columns {
+  i64 length, inner;
+  const T* slice;
+  __device__ __forceinline__ Columns(i64 length, i64 inner, const T* slice) : length(length), inner(inner), slice(slice) {}
+  template <typename Body> __device__ __forceinline__ void packs(Body body) const {
+    for (i64 at = threadIdx.y; at < length; at += blockDim.y) {
+      const Accumulator<T> value[1][1] = {{widened(slice[at * inner])}};
+      body(at, value);
+    }
+  }
+};
+
 // The largest of numbers and the sum of exp(x - largest), found in one pass. NaN and inf make the sum NaN; of no number above
 // -inf it is 0 once it is combined.
 template <typename A> struct ExpSum {

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lucid_kernels.cuda.runtime import launch
 
 _LINE = 16  # bytes that a thread moves at once
@@ -10,6 +12,18 @@ _KEPT = 64  # bytes of the rows that stay in a thread's registers, at most 8 pac
 _LARGEST = 512  # threads of a row
 #: Threads that the columns of a kernel should keep busy, where there are few of them.
 _ENOUGH_THREADS = 1 << 16
+
+
+def accumulator(dtype: Any) -> Any:
+    """The dtype in which numbers of a floating `dtype` are computed with."""
+    return np.dtype(np.float64 if dtype == np.float64 else np.float32)
+
+
+def optional(array: Any, dtype: Any) -> tuple[Any, np.int32]:
+    """`launch.optional` for a parameter that a kernel reads in `dtype`; where it is None, a new array stands in unread."""
+    if array is None:
+        return launch.empty((1,), dtype), np.int32(0)
+    return launch.contiguous(array if array.dtype == dtype else array.astype(dtype)), np.int32(1)
 
 
 def pack(width: int, *arrays: Any) -> int:
