@@ -117,6 +117,17 @@ def check_rms_norm() -> None:
     tests.test_values_and_gradients(rms_norm, cupy, None, np.float32, True)
 
 
+def check_long_norms() -> None:
+    tests, layer_norm, cupy = _family("layer_norm")
+    tests.test_rows_longer_than_the_registers(layer_norm, cupy, np.float32)
+
+
+def check_group_norm() -> None:
+    tests, group_norm, cupy = _family("group_norm")
+    for shape, groups in (((2, 6, 5, 7), 3), ((70, 90), 3)):
+        tests.test_values_and_gradients(group_norm, cupy, shape, groups, np.float32, 3e-5, True)
+
+
 def check_batch_norm_relu() -> None:
     tests, fused, cupy = _family("batch_norm_relu")
     tests.test_values_and_gradients(fused, cupy, None, np.float32, True, True)
@@ -197,7 +208,7 @@ MUTATIONS = [
     Mutation("nll_loss.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_nll_loss),
     Mutation("nll_loss.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_nll_loss),
     Mutation("nll_loss.cu", "one gradient for all labels", r"single \? 0 : i", "0", check_nll_loss),
-    Mutation("nll_loss.cu", "the pack after", r"t < c \+ N", "t <= c + N", check_nll_loss),
+    Mutation("nll_loss.cu", "a class in every row", r"c \+ j == t", "j == t", check_nll_loss),
     Mutation("nll_loss.cu", "not averaged", r"divide \? slope / \*total : slope", "slope", check_nll_loss),
     # chunk_statistics, combine_statistics, normalize
     *_reductions("batch_norm.cu", check_training),
@@ -212,25 +223,29 @@ MUTATIONS = [
     Mutation("batch_norm.cu", "gradient without the mean", r"g\[at\] - mean_g", "g[at]", check_training),
     Mutation("batch_norm.cu", "gradient of training", r"EVAL \? g\[at\]", "false ? g[at]", check_evaluation),
     Mutation("batch_norm.cu", "variance taken for 1/std", r"EVAL \? T\(1\)", "false ? T(1)", check_evaluation),
-    # layer_norm, layer_norm_grad
-    *_reductions("layer_norm.cu", check_layer_norm),
-    Mutation("layer_norm.cu", "not centred", r"squares \+= .*$", "squares += row[i] * row[i];", check_layer_norm),
-    Mutation("layer_norm.cu", "statistics of another row", r"mean\[r\] = centre", "mean[0] = centre", check_layer_norm),
-    Mutation("layer_norm.cu", "gradient without the mean", r"gw - mean_gw", "gw", check_layer_norm),
-    # column_sums, add_partials
-    Mutation("layer_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_layer_norm),
-    Mutation("layer_norm.cu", "shared array too small", r"weights\[TURNS\]", "weights[TURNS - 1]", check_layer_norm),
-    Mutation("layer_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
-    Mutation("layer_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_layer_norm),
-    Mutation("layer_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
-    # rms_norm
-    *_reductions("rms_norm.cu", check_rms_norm)[1:],  # one reduction a row: the first barrier waits for nothing
-    Mutation("rms_norm.cu", "scale of another row", r"rstd\[r\] = scale", "rstd[0] = scale", check_rms_norm),
-    Mutation("rms_norm.cu", "weight left out", r"gw - x\[base", "g[base + i] - x[base", check_rms_norm),
-    Mutation("rms_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_rms_norm),
-    Mutation("rms_norm.cu", "shared array too small", r"sums\[TURNS\]", "sums[TURNS - 1]", check_rms_norm),
-    Mutation("rms_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_rms_norm),
-    Mutation("rms_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_rms_norm),
+    # row_norm, row_norm_grad
+    *_reductions("row_norm.cu", check_layer_norm),
+    Mutation("row_norm.cu", "not centred", r"squares \+= d \* d", "squares += value[0][j] * value[0][j]", check_layer_norm),
+    Mutation("row_norm.cu", "statistics of another row", r"mean\[r\] = centre", "mean[0] = centre", check_layer_norm),
+    Mutation("row_norm.cu", "gradient without the mean", r"w\[j\] - mean_gw", "w[j]", check_layer_norm),
+    Mutation("row_norm.cu", "the mean of a part of a row", r"centre \+= sum / A\(width\);", "", check_long_norms),
+    Mutation("row_norm.cu", "squares around the mean of a part", r"squares -= .*$", "", check_long_norms),
+    Mutation("row_norm.cu", "inf in the part", r"if \(kept < width && !\(centre.*$", "", check_long_norms),
+    Mutation("row_norm.cu", "scale of another row", r"rstd\[r\] = scale", "rstd[0] = scale", check_rms_norm),
+    Mutation("row_norm.cu", "weight left out", r"value\[0\]\[j\] \* w\[j\] - mean", "value[0][j] - mean", check_rms_norm),
+    Mutation("row_norm.cu", "mean taken off", r"centred \? S::reduce", "true ? S::reduce", check_rms_norm),
+    Mutation("row_norm.cu", "parameters of the first group", r"r % groups \* \(width / span\)", "0", check_group_norm),
+    Mutation("row_norm.cu", "one parameter for all", r"set\[at / span\]", "set[0]", check_group_norm),
+    # column_sums, plane_sums, add_partials
+    Mutation("row_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_layer_norm),
+    Mutation("row_norm.cu", "shared array too small", r"weights\[TURNS\]", "weights[TURNS - 1]", check_layer_norm),
+    Mutation("row_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
+    Mutation("row_norm.cu", "no column guard", r" && tile \+ i < width", "", check_layer_norm),
+    Mutation("row_norm.cu", "no column guard in the second stage", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0",
+             check_layer_norm),
+    Mutation("row_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
+    Mutation("row_norm.cu", "statistics of another plane", r"mean\[p / each\]", "mean[p % each]", check_group_norm),
+    Mutation("row_norm.cu", "a plane cut short", r"at < span", "at < span - 1", check_group_norm),
     # normalize_relu
     Mutation("batch_norm_relu.cu", "another channel", r"c = p % C", "c = p % (C - 1 ? C - 1 : 1)", check_batch_norm_relu),
     Mutation("batch_norm_relu.cu", "no residual", r"has_residual \?", "false ?", check_batch_norm_relu),

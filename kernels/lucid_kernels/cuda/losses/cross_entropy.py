@@ -41,7 +41,7 @@ def cross_entropy(
     if n:
         total = label_sums.total_weight(target, weight, wide, ignore_index, classes) if mean else launch.empty((1,), wide)
         arguments = (
-            x, target, *rows.optional(weight, wide), each, x if grad is None else grad, np.int32(with_grad), total,
+            x, target, *rows.optional(weight, wide, total), each, x if grad is None else grad, np.int32(with_grad), total,
             np.int32(mean), np.int64(n), np.int64(classes), np.int64(ignore_index), wide.type(label_smoothing),
             launch.error_flag(), _BAD_LABEL,
         )  # fmt: skip

@@ -19,11 +19,25 @@ def accumulator(dtype: Any) -> Any:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
-def optional(array: Any, dtype: Any) -> tuple[Any, np.int32]:
-    """`launch.optional` for a parameter that a kernel reads in `dtype`; where it is None, a new array stands in unread."""
-    if array is None:
-        return launch.empty((1,), dtype), np.int32(0)
-    return launch.contiguous(array if array.dtype == dtype else array.astype(dtype)), np.int32(1)
+def optional(array: Any, dtype: Any, *stand_ins: Any) -> tuple[Any, np.int32]:
+    """`launch.optional` for a parameter that a kernel reads in `dtype`; where it is None, an array of that dtype stands in unread."""
+    if array is not None:
+        return launch.contiguous(array if array.dtype == dtype else array.astype(dtype)), np.int32(1)
+    found = next((other for other in stand_ins if other.dtype == dtype), None)
+    return launch.empty((1,), dtype) if found is None else found, np.int32(0)
+
+
+def parameters(x: Any, *given: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The dtype in which a kernel reads parameters beside x, and these in it: that of x where all have it, else `accumulator`."""
+    kind = x.dtype if all(array is None or array.dtype == x.dtype for array in given) else accumulator(x.dtype)
+    return kind, tuple(None if array is None else optional(array, kind)[0] for array in given)
+
+
+def gradient_dtype(x: Any, parameter: Any) -> Any:
+    """The dtype of a parameter's gradient: its own, that of x where there is none. float64 stays with float64."""
+    if parameter is None or np.float64 in (x.dtype, parameter.dtype):
+        return x.dtype
+    return parameter.dtype
 
 
 def pack(width: int, *arrays: Any) -> int:
