@@ -59,7 +59,7 @@ def nll_loss_grad(g: Any, target: Any, weight: Any, *, shape: tuple[int, ...], r
         pack = rows.pack(classes, dx) if inner == 1 else 1
         launch.kernel("nll_loss", f"nll_loss_grad<{launch.ctype(g.dtype)}, {pack}>")(
             *launch.grid_1d(dx.size // pack),
-            (g, np.int32(reduction != "none"), target, *rows.optional(weight, wide, total), total, np.int32(mean), dx, np.int64(n),
-             np.int64(classes), np.int64(inner), np.int64(ignored)),
+            (g, np.int32(reduction != "none"), target, *rows.optional(weight, wide, total), total, np.int32(mean), dx,
+             *map(np.int64, (n, classes, inner, ignored))),
         )  # fmt: skip
     return launch.deliver(dx, out)

@@ -85,6 +85,7 @@ row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, 
       squares -= sum * (sum / A(width));
       centre += sum / A(width);
     }
+    if (squares < A(0)) squares = 0;  // rounding
     const A scale = A(1) / sqrt_(squares / A(width) + eps);
     row.packs([&](i64 at, const A (&value)[1][N]) {
       A w[N], b[N], result[N];

@@ -1,7 +1,7 @@
 """Normalisation of rows and its gradients on a GPU, of which layer, group and RMS normalisation are made: see `row_norm.cu`.
 
-Forward moves two elements for each, backward three, and two more for the gradients of parameters. Rows that fit into the registers
-of a block, up to 32 KB (backward 16 KB), are read once, the rest of longer ones twice.
+Forward moves two elements for each, backward three, and two more for the gradients of parameters. Rows that fit into the
+registers of a block, up to 32 KB (backward 16 KB), are read once, the rest of longer ones twice.
 """
 from __future__ import annotations
 

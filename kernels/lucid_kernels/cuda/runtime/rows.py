@@ -20,7 +20,7 @@ def accumulator(dtype: Any) -> Any:
 
 
 def optional(array: Any, dtype: Any, *stand_ins: Any) -> tuple[Any, np.int32]:
-    """`launch.optional` for a parameter that a kernel reads in `dtype`; where it is None, an array of that dtype stands in unread."""
+    """`launch.optional` for a parameter that a kernel reads in `dtype`; where it is None, an array of it stands in unread."""
     if array is not None:
         return launch.contiguous(array if array.dtype == dtype else array.astype(dtype)), np.int32(1)
     found = next((other for other in stand_ins if other.dtype == dtype), None)
