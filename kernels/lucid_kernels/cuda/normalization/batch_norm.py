@@ -1,7 +1,8 @@
 """Batch normalisation of (N, C, *) and its gradients on a GPU, of contiguous arrays and of those with their channels last.
 
-Training reads x twice and writes y, backward reads g and x twice and writes dx, evaluation moves two elements for each; a
-residual and its gradient are one more each. ReLU moves none: its gradient is found by computing y once more, unless there is a residual.
+Training reads x twice and writes y, backward reads g and x twice and writes dx, evaluation moves two elements for each; residuals
+and their gradients are one more each. ReLU moves none: its gradient is found by computing y once more, unless there is a
+residual.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch, rows
+from lucid_kernels.cuda.runtime import channels, launch, rows
 
 _KEPT = 64, 8  # bytes and packs of a chunk that a thread of `plane_statistics` keeps, whichever is less
 _LARGEST = 256  # threads of its block
@@ -19,48 +20,28 @@ _MOST_CHUNKS = 4096  # of rows
 OPEN, RESULT, COMPUTED = map(np.int32, range(3))  # enum Gate
 
 
-class _Layout:
-    """How the channels of an array (N, C, *) lie, and in how many elements a thread moves them.
-
-    `samples`, `channels` and `size` are those of (N, C, S); an array with its channels last is one of (N * S, C, 1).
-    """
+class _Layout(channels.Order):
+    """`samples`, `channels` and `size` are those of (N, C, S); an array with its channels last is one of (N * S, C, 1)."""
 
     def __init__(self, x: Any) -> None:
-        last = (0, *range(2, x.ndim), 1)
-        self.axes = last if not x.flags.c_contiguous and x.transpose(last).flags.c_contiguous else None
-        self.back = None if self.axes is None else tuple(map(last.index, range(x.ndim)))
-        self.samples, self.channels, self.size = x.shape[0], x.shape[1], math.prod(x.shape[2:])
-        if self.axes is not None:
-            self.samples, self.size = self.samples * self.size, 1
-        self.count = self.samples * self.size
+        super().__init__(x)
+        self.shape, self.channels, self.size = x.shape, x.shape[1], math.prod(x.shape[2:])
+        self.count = x.shape[0] * self.size
+        if self.last:
+            self.size = 1
 
-    def inner(self, array: Any) -> Any:
-        """`array` as it lies in memory, C-contiguous; a copy where it lies otherwise."""
-        if array is None:
-            return None
-        return launch.contiguous(array if self.axes is None else array.transpose(self.axes))
-
-    def result(self, out: Any, x: Any) -> Any:
-        """The array, as it lies in memory, that a kernel writes for `out`; x is another such array."""
-        return launch.result(out if out is None or self.axes is None else out.transpose(self.axes), x.shape, x.dtype)
-
-    def deliver(self, array: Any, out: Any) -> Any:
-        """`launch.deliver` of what `result` gave."""
-        if array is None:
-            return None
-        if self.axes is not None:
-            array = array.transpose(self.back)
-        if out is not None and out.data.ptr == array.data.ptr:
-            return out
-        return launch.deliver(array, out)
+    def like(self, out: Any, x: Any) -> Any:
+        """What a kernel writes for `out`, a result like x."""
+        return self.result(out, self.shape, x.dtype)
 
     def pack(self, *arrays: Any) -> int:
+        """Elements that a thread moves at once."""
         return rows.pack(self.channels if self.size == 1 else self.size, *arrays)
 
 
-def _warp_each(channels: int) -> tuple[tuple[int], tuple[int]]:
+def _warp_each(count: int) -> tuple[tuple[int], tuple[int]]:
     """Grid and block with a warp for each channel."""
-    return launch.grid_cap(launch.ceil_div(channels, 4)), (128,)
+    return launch.grid_cap(launch.ceil_div(count, 4)), (128,)
 
 
 def _kernel(name: str, *kinds: Any) -> Any:
@@ -100,26 +81,26 @@ def _statistics(x: Any, layout: _Layout, running: tuple[Any, Any], mean: Any, rs
             if target is not None and target is not old:
                 launch.deliver(old, target)
         return
-    wide, channels, pack = mean.dtype, layout.channels, layout.pack(x)
+    wide, count, pack = mean.dtype, layout.channels, layout.pack(x)
     if layout.size == 1:
         chunk, chunks, grid, block = _chunks_of_columns(layout, pack)
-        means, squares = (launch.empty((channels, chunks), wide) for _ in range(2))
+        means, squares = (launch.empty((count, chunks), wide) for _ in range(2))
         _kernel("column_statistics", x.dtype, pack)(
-            grid, block, (x, means, squares, *_int64(layout.count, channels, chunk, chunks))
+            grid, block, (x, means, squares, *_int64(layout.count, count, chunk, chunks))
         )
     else:
         packs, chunks, threads = _chunks_of_planes(layout, pack, x.dtype.itemsize)
         chunk = packs * pack
-        means, squares = (launch.empty((channels, chunks), wide) for _ in range(2))
-        sizes = _int64(channels, layout.size // pack, layout.count // pack, packs, chunks)
-        _kernel("plane_statistics", x.dtype, pack)(launch.grid_cap(channels * chunks), (threads,), (x, means, squares, *sizes))
+        means, squares = (launch.empty((count, chunks), wide) for _ in range(2))
+        sizes = _int64(count, layout.size // pack, layout.count // pack, packs, chunks)
+        _kernel("plane_statistics", x.dtype, pack)(launch.grid_cap(count * chunks), (threads,), (x, means, squares, *sizes))
     kind, running = _running_in(wide, *running)
     stand_in = rows.optional(None, kind, mean, x)[0]
     arguments = (argument for old, target in zip(running, new, strict=True)
              for argument in ((stand_in, stand_in, np.int32(0)) if target is None else (old, target, np.int32(1))))
     _kernel("combine_statistics", wide, kind)(
-        *_warp_each(channels),
-        (means, squares, mean, rstd, *arguments, *_int64(channels, layout.count, chunk, chunks), wide.type(momentum),
+        *_warp_each(count),
+        (means, squares, mean, rstd, *arguments, *_int64(count, layout.count, chunk, chunks), wide.type(momentum),
          wide.type(eps)),
     )  # fmt: skip
 
@@ -178,7 +159,7 @@ def train(x: Any, residual: Any, weight: Any, bias: Any, running_mean: Any, runn
     out_y, *outs = out or (None,) * 5
     layout, wide = _Layout(x), rows.accumulator(x.dtype)
     x, residual = layout.inner(x), layout.inner(residual)
-    y = layout.result(out_y, x)
+    y = layout.like(out_y, x)
     mean, rstd = (launch.result(target, (layout.channels,), wide) for target in outs[:2])
     kind = _running_in(wide, running_mean, running_var)[0]
     new_mean, new_var = (None if old is None else launch.result(target, (layout.channels,), kind)
@@ -203,7 +184,7 @@ def evaluate_with(x: Any, residual: Any, weight: Any, bias: Any, mean: Any, rstd
     """`x` normalised with known statistics in the dtype of sums."""
     layout = _Layout(x)
     x, residual = layout.inner(x), layout.inner(residual)
-    y = layout.result(out, x)
+    y = layout.like(out, x)
     _normalize(x, residual, _parameters(weight, bias, mean), mean, rstd, layout, y, 0.0, False, relu)
     return layout.deliver(y, out)
 
@@ -236,7 +217,7 @@ def batch_norm_eval(
         return evaluate_with(x, None, weight, bias, *known(running_mean, running_var, wide, eps), False, out)
     layout = _Layout(x)
     x, mean, var = layout.inner(x), launch.contiguous(running_mean), launch.contiguous(running_var)
-    y = layout.result(out, x)
+    y = layout.like(out, x)
     _normalize(x, None, _parameters(weight, bias, mean), mean, var, layout, y, eps, True, False)
     return layout.deliver(y, out)
 
@@ -272,31 +253,31 @@ def gradients(g: Any, x: Any, y: Any, weight: Any, bias: Any, mean: Any, deviati
     layout, kind, wide = _Layout(x), rows.gradient_dtype(x, weight), rows.accumulator(x.dtype)
     g, x, y = map(layout.inner, (g, x, y))
     mean, deviation = (rows.optional(array, wide)[0] for array in (mean, deviation))
-    channels = layout.channels
-    dx, masked = layout.result(out_dx, x), None if y is None else layout.result(out_masked, x)
-    dweight, dbias = (launch.result(target, (channels,), kind) for target in (out_dweight, out_dbias))
+    count = layout.channels
+    dx, masked = layout.like(out_dx, x), None if y is None else layout.like(out_masked, x)
+    dweight, dbias = (launch.result(target, (count,), kind) for target in (out_dweight, out_dbias))
     if x.size:
         pack, columns = layout.pack(g, x, y, dx, masked), layout.size == 1
         statistics = (x if y is None else y, gate, *_parameters(weight, bias, mean), mean, deviation, np.int32(evaluate))
         if columns:
             chunk, chunks, grid, block = _chunks_of_columns(layout, pack)
-            sizes = _int64(layout.count, channels, chunk, chunks)
+            sizes = _int64(layout.count, count, chunk, chunks)
         else:
             chunk, chunks, threads = _chunks_of_planes(layout, pack, x.dtype.itemsize)
-            grid, block = launch.grid_cap(channels * chunks), (threads,)
-            sizes = _int64(channels, layout.size // pack, layout.count // pack, chunk, chunks)
-        biases, weights = (launch.empty((channels, chunks), wide) for _ in range(2))
+            grid, block = launch.grid_cap(count * chunks), (threads,)
+            sizes = _int64(count, layout.size // pack, layout.count // pack, chunk, chunks)
+        biases, weights = (launch.empty((count, chunks), wide) for _ in range(2))
         _kernel("column_gradients" if columns else "plane_gradients", x.dtype, pack)(
             grid, block, (g, x, *statistics, biases, weights, *sizes, wide.type(eps))
         )
-        sums = launch.empty((2, channels), wide)
+        sums = launch.empty((2, count), wide)
         _kernel("combine_gradients", wide, kind)(
-            *_warp_each(channels), (biases, weights, sums, dbias, dweight, *_int64(channels, chunks))
+            *_warp_each(count), (biases, weights, sums, dbias, dweight, *_int64(count, chunks))
         )
         _kernel("input_gradient", x.dtype, pack)(
             *launch.grid_1d(x.size // pack),
             (g, x, *statistics, np.int32(constant), sums, dx, dx if masked is None else masked, np.int32(masked is not None),
-             *_int64(x.size // pack, channels, 1 if columns else layout.size // pack), np.int32(columns), np.int64(layout.count),
+             *_int64(x.size // pack, count, 1 if columns else layout.size // pack), np.int32(columns), np.int64(layout.count),
              wide.type(eps)),
         )  # fmt: skip
     else:
