@@ -39,7 +39,7 @@ FAMILIES = {
     "elementwise.fused": "fused",
 }
 # Those of `lucid_kernels.cuda` alone: on the CPU the operations are made of others.
-OF_GPU = {"losses.nll_loss": "nll_loss nll_loss_grad"}
+OF_GPU = {"losses.nll_loss": "nll_loss nll_loss_grad", "indexing.take": "embedding index_select gather"}
 for _row in ROWS.values():
     if _row.family:
         FAMILIES[_row.family] = f"{FAMILIES.get(_row.family, '')} {_row.name}"

@@ -237,7 +237,7 @@ MUTATIONS = [
     Mutation("batch_norm.cu", "inf in the first row", r"x - x == A\(0\) \? x : A\(0\)", "x", check_columns),
     Mutation("batch_norm.cu", "no barrier between the turns", r"__syncthreads\(\);", ";", check_training),
     Mutation("batch_norm.cu", "columns beyond the last", r"if \(column >= C\) continue;", "", check_training),
-    Mutation("batch_norm.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_training),
+    Mutation("batch_norm.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_columns),
     Mutation("batch_norm.cu", "weight taken for the bias", r"= widened\(bias\[c\]\)", "= widened(weight[c])", check_batch_norm_halves),
     Mutation("batch_norm.cu", "running variance not rounded", r"narrowed<R>\(\(A\(1\) - momentum\) \* widened\(running_var", "narrowed<R>((A(1)) * widened(running_var",
              check_batch_norm_halves),
