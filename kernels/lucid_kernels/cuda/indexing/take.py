@@ -1,4 +1,5 @@
-"""Slices and elements of arrays of any dtype by index, on a GPU: see `take.cu`. Each byte of a result is read and written once."""
+"""Slices and elements of arrays of any dtype by index, on a GPU: see `take.cu`. Each byte of a result is read and written once.
+"""
 from __future__ import annotations
 
 import math

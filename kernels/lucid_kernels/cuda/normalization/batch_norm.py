@@ -46,8 +46,8 @@ def _warp_each(count: int) -> tuple[tuple[int], tuple[int]]:
 
 def _kernel(name: str, *kinds: Any) -> Any:
     """The kernel of these dtypes, and of so many neighbours where it takes them."""
-    kinds = ", ".join(str(kind) if kind.__class__ is int else launch.ctype(kind) for kind in kinds)
-    return launch.kernel("batch_norm", f"{name}<{kinds}>")
+    names = (str(kind) if kind.__class__ is int else launch.ctype(kind) for kind in kinds)
+    return launch.kernel("batch_norm", f"{name}<{', '.join(names)}>")
 
 
 def _chunks_of_planes(layout: _Layout, pack: int, size: int) -> tuple[int, int, int]:
@@ -259,6 +259,8 @@ def gradients(g: Any, x: Any, y: Any, weight: Any, bias: Any, mean: Any, deviati
     if x.size:
         pack, columns = layout.pack(g, x, y, dx, masked), layout.size == 1
         statistics = (x if y is None else y, gate, *_parameters(weight, bias, mean), mean, deviation, np.int32(evaluate))
+        grid: tuple[int, ...]
+        block: tuple[int, ...]
         if columns:
             chunk, chunks, grid, block = _chunks_of_columns(layout, pack)
             sizes = _int64(layout.count, count, chunk, chunks)
