@@ -77,7 +77,7 @@ def check_channels_last() -> None:
     import cupy as cp
     from lucid_kernels.cuda.pooling import pool2d
 
-    test_pool2d.test_halves_and_channels_last(cp, None, pool2d, "overlap", 16, np.float16)
+    test_pool2d.test_halves_and_channels_last(cp, None, pool2d, "overlap", np.float16, 16)
 
 
 def check_bad_index() -> None:
