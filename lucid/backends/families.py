@@ -12,7 +12,7 @@ from lucid_kernels.cpu.runtime import signals
 from .elementwise import ROWS
 from .sizes import LARGE, MANY, MIDDLE, are_few
 
-__all__ = ["FAMILIES", "LARGE", "MANY", "MIDDLE", "are_few", "compiler_is_loaded", "first_call", "kernels"]
+__all__ = ["FAMILIES", "LARGE", "MANY", "MIDDLE", "OF_GPU", "are_few", "compiler_is_loaded", "first_call", "kernels"]
 
 Kernel = Callable[..., Any]
 
@@ -40,14 +40,17 @@ FAMILIES = {
     "indexing.bounds": "check_bounds",
     "elementwise.fused": "fused",
 }
+# Those of `lucid_kernels.cuda` alone: on the CPU the operations are made of others.
+OF_GPU = {"losses.nll_loss": "nll_loss nll_loss_grad", "indexing.take": "embedding index_select gather"}
 for _row in ROWS.values():
     if _row.family:
         FAMILIES[_row.family] = f"{FAMILIES.get(_row.family, '')} {_row.name}"
 
 
-def kernels(package: str, table: dict[str, Kernel], wrap: Callable[[str, Kernel], Kernel] | None = None) -> None:
-    """Add every kernel of `package` but the elementwise ones to `table`, or what `wrap` makes of its name and it."""
-    for family, names in FAMILIES.items():
+def kernels(package: str, table: dict[str, Kernel], wrap: Callable[[str, Kernel], Kernel] | None = None,
+            families: dict[str, str] = FAMILIES) -> None:
+    """Add the kernels of `families` in `package`, without elementwise ones, to `table`, or what `wrap` makes of a name and it."""
+    for family, names in families.items():
         for name in names.split():
             if name not in ROWS:
                 table[name] = first_call(package, family, name, table, wrap and functools.partial(wrap, name))

@@ -13,5 +13,4 @@
 `convolution`, `unfold`: 3-d convolution as 2-d ones; windows as columns.
 `windows`: where windows lie.
 `interpolation`: resizing.
-`nll_loss`: the negative log-likelihood of class indices.
 """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families
-from ..common import complex, linalg_gradients, nll_loss
+from ..common import complex, linalg_gradients
 from ..device import Device
 from ..merge import merge
 from . import (
@@ -26,7 +26,7 @@ from . import (
     sorting,
     vectors,
 )
-from .indexing import elements, embedding_bag, masks
+from .indexing import elements, embedding_bag, masks, nll_loss
 from .reduction import extremes, scans, sums
 
 DEVICE = Device("cpu")
@@ -40,5 +40,5 @@ TABLE.update(merge(
     fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(
-    TABLE, interpreter.table(TABLE), complex.table(np, TABLE), nll_loss.table(np, TABLE), vectors.table(TABLE), fft.table(TABLE),
+    TABLE, interpreter.table(TABLE), complex.table(np, TABLE), nll_loss.table(TABLE), vectors.table(TABLE), fft.table(TABLE),
     linalg_gradients.table(np, TABLE), convolution.table(TABLE), interpolation.table(TABLE)))

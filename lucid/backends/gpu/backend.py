@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import complex, interpolation, linalg_gradients, linear, nll_loss, vectors
+from ..common import complex, interpolation, linalg_gradients, linear, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -46,12 +46,13 @@ _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceC
 
 TABLE: dict[str, Callable[..., Any]] = {}
 families.kernels("lucid_kernels.cuda", TABLE, planning.planned)
+families.kernels("lucid_kernels.cuda", TABLE, planning.planned, families.OF_GPU)
 TABLE.update(merge(
     TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(),
     linalg.TABLE, fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(
-    TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
+    TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), fft.table(TABLE),
     planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
     linalg_gradients.table(cupy, TABLE), convolution.table(TABLE),

@@ -81,8 +81,19 @@ def where(condition: Array, a: Any, b: Any) -> Array:
     return cupy.where(condition, a, b).view(_BFLOAT16)
 
 
-_FUNCTIONS: Sequence[Kernel] = (getitem, masked_fill, where)
+def index_select_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+    """Zeros of `shape` with the slices of `g` added where `index_select` would read; of real numbers in a fixed order."""
+    if g.dtype.kind == "c":
+        return _COMMON["scatter_new"](g, shape=shape, index=(*(slice(None),) * axis, indices), unique=False)
+    from lucid_kernels.cuda.indexing import embedding
+
+    return embedding.index_select_grad(g, indices, shape=shape, axis=axis)
+
+
+_FUNCTIONS: Sequence[Kernel] = (getitem, index_select_grad, masked_fill, where)
+_COMMON: dict[str, Kernel] = indexing.table(cupy, scatter_add, _combine_at)
+_OWN = {"embedding", "gather", "index_select", "index_select_grad"}  # kernels of ours, and the function above
 TABLE: dict[str, Kernel] = merge(
-    indexing.table(cupy, scatter_add, _combine_at), embedding_bag.table(cupy, scatter_add),
+    {name: entry for name, entry in _COMMON.items() if name not in _OWN}, embedding_bag.table(cupy, scatter_add),
     {function.__name__: function for function in _FUNCTIONS},
     {"nonzero": cupy.nonzero, "take": cupy.take, "take_along_axis": cupy.take_along_axis})

@@ -51,7 +51,7 @@ def check_views() -> None:
     tests.test_misaligned_rows(elementwise, cupy, "sub")
 
 
-def check_halves() -> None:
+def check_elementwise_halves() -> None:
     tests, elementwise, cupy = _family("elementwise")
     tests.test_halves_against_float64(elementwise, cupy, None, "mul", np.float16)
 
@@ -60,6 +60,24 @@ def check_softmax() -> None:
     tests, softmax, cupy = _family("softmax")
     for name in tests.NAMES:
         tests.test_values_and_gradients(softmax, cupy, None, name, np.float32)
+
+
+def check_long_rows() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for name in tests.NAMES:
+        tests.test_rows_longer_than_the_registers(softmax, cupy, name, np.float32)
+
+
+def check_infinity() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for dim in (0, 1):
+        tests.test_nan_and_infinity(softmax, cupy, "softmax", dim)
+
+
+def check_halves() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for dtype in tests.HALVES:
+        tests.test_halves_are_rounded_once(softmax, cupy, None, "softmax", dtype)
 
 
 def check_cross_entropy() -> None:
@@ -78,11 +96,33 @@ def check_bad_labels() -> None:
             raise AssertionError(str(failure)) from failure
 
 
+def check_nll_loss() -> None:
+    tests, nll_loss, cupy = _family("nll_loss")
+    for reduction in ("none", "mean"):
+        tests.test_values_and_gradients(nll_loss, cupy, None, reduction, np.float32)
+    try:
+        tests.test_label_out_of_range(nll_loss, cupy, None)
+    except pytest.fail.Exception as failure:
+        raise AssertionError(str(failure)) from failure
+
+
 def check_training() -> None:
     tests, batch_norm, cupy = _family("batch_norm")
-    for chunk in (8192, 64):  # few chunks, and more than a warp has lanes
-        with mock.patch.object(batch_norm, "_CHUNK", chunk):
-            tests.test_training(batch_norm, cupy, None, np.float32, "all")
+    tests.test_training(batch_norm, cupy, None, np.float32, "all")
+    with mock.patch.multiple(batch_norm, _KEPT=(64, 1), _LARGEST=32, _ROWS_A_CHUNK=1):  # more chunks than a warp has lanes
+        tests.test_training(batch_norm, cupy, None, np.float32, "all")
+
+
+def check_columns() -> None:
+    tests, batch_norm, cupy = _family("batch_norm")
+    tests.test_columns_with_another_mean(batch_norm, cupy)
+
+
+def check_batch_norm_halves() -> None:
+    tests, batch_norm, cupy = _family("batch_norm")
+    tests.test_halves_are_rounded_once(batch_norm, cupy, np.float16, "half")
+    tests, fused, cupy = _family("batch_norm_relu")
+    tests.test_the_gradient_stops_where_the_result_was_rounded_to_zero(fused, cupy)
 
 
 def check_evaluation() -> None:
@@ -98,6 +138,17 @@ def check_layer_norm() -> None:
 def check_rms_norm() -> None:
     tests, rms_norm, cupy = _family("rms_norm")
     tests.test_values_and_gradients(rms_norm, cupy, None, np.float32, True)
+
+
+def check_long_norms() -> None:
+    tests, layer_norm, cupy = _family("layer_norm")
+    tests.test_rows_longer_than_the_registers(layer_norm, cupy, np.float32)
+
+
+def check_group_norm() -> None:
+    tests, group_norm, cupy = _family("group_norm")
+    for shape, groups in (((2, 6, 5, 7), 3), ((70, 90), 3)):
+        tests.test_values_and_gradients(group_norm, cupy, shape, groups, np.float32, 3e-5, True)
 
 
 def check_batch_norm_relu() -> None:
@@ -134,66 +185,114 @@ MUTATIONS = [
     Mutation("elementwise.cu", "vectors past the end", r" && count == V", "", check_arithmetic, inside="map.cuh"),
     Mutation("elementwise.cu", "vectors of what is not aligned", r"layout\.is_wide\(array\)", "true", check_views, inside="map.cuh"),
     Mutation("elementwise.cu", "steps backwards from the end", r"layout\.first\[a\]", "0", check_views, inside="map.cuh"),
-    Mutation("elementwise.cu", "a half not rounded to even", r"__float2half_rn", "__float2half_rz", check_halves, inside="halves.cuh"),
+    Mutation("elementwise.cu", "a half not rounded to even", r"__float2half_rn", "__float2half_rz", check_elementwise_halves, inside="halves.cuh"),
     # floor_divide, remainder
     Mutation("elementwise.cu", "sign of the dividend", r"\? rest \+ b : rest", "? rest : rest", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "quotient rounded to zero", r" - below;", ";", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "division by zero", r"if \(b == T\(0\)\) return a / b;", "", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "a zero's sign", r"copysign_\(T\(0\), b\)", "T(0)", check_division, inside="formula.cuh"),
-    # softmax, softmax_grad
+    # softmax_rows, softmax_columns, and the gradients
     *_reductions("softmax.cu", check_softmax),
-    Mutation("softmax.cu", "maximum of one thread", r"top = S::reduce\(top.*$", "", check_softmax),
-    Mutation("softmax.cu", "sum of one thread", r"^ *sum = S::reduce\(sum.*$", "", check_softmax),
-    Mutation("softmax.cu", "a lane leaves", r"T top = .*$", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
+    Mutation("softmax.cu", "maximum of one thread", r"all = reduce\(top, Max\(\), -infinity<A>\(\)\)", "all = top", check_softmax,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "sum not moved to the maximum", r"sum \* exp_\(top - all\)", "sum", check_softmax, inside="rows.cuh"),
+    Mutation("softmax.cu", "sum not moved to a new maximum", r"sum \* exp_\(top - most\)", "sum", check_softmax, inside="rows.cuh"),
+    Mutation("softmax.cu", "-inf first", r"sum = top == -infinity<A>\(\) \? A\(0\) :", "sum =", check_infinity, inside="rows.cuh"),
+    Mutation("softmax.cu", "a thread with -inf alone", r"reduce\(top == -infinity<A>\(\) \? A\(0\) :", "reduce(", check_infinity,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "the rest of a long row left out", r"at < width; at \+= blockDim", "false; at += blockDim", check_long_rows,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "the rest of a long row twice", r"\(threadIdx\.x \+ KEPT \* \(i64\)blockDim\.x\) \* N; at", "threadIdx.x * N; at",
+             check_long_rows, inside="rows.cuh"),
+    Mutation("softmax.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_softmax, inside="rows.cuh"),
+    Mutation("softmax.cu", "the first turn twice", r"scratch\[threadIdx\.y \* blockDim\.x", "scratch[0 * blockDim.x", check_softmax,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "sum of one thread", r"^ *sum = (S::|turns_)reduce\(sum.*$", "", check_softmax),
+    Mutation("softmax.cu", "a lane leaves", r"ExpSum<A> of;", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
     Mutation("softmax.cu", "barrier among rows", r"blockDim\.x == 32", "blockDim.x == 64", check_softmax, inside="common.cuh"),
-    Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax, inside="common.cuh"),
-    Mutation("softmax.cu", "read past the row", r"c < C(?=; c \+= S::stride\(\)\) top)", "c <= C + 4", check_softmax),
-    Mutation("softmax.cu", "gradient without exp", r"exp_\(y\[at\]\)", "y[at]", check_softmax),
-    # cross_entropy
+    Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax),
+    Mutation("softmax.cu", "columns beyond the last", r"i < slices \? C : 0", "C", check_softmax),
+    Mutation("softmax.cu", "gradient without exp", r"exp_\(y\)", "y", check_softmax),
+    Mutation("softmax.cu", "second array of a pair", r"row\[ARRAYS - 1\] = second", "row[ARRAYS - 1] = first", check_softmax,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "a half taken for another", r"__bfloat162float\(x\)", "__bfloat162float(x) + 1.f", check_halves,
+             inside="elements.cuh"),
+    Mutation("softmax.cu", "a part of a pack", r"j < N; \+\+j\) pack", "j < N - 1 + (N == 1); ++j) pack", check_halves, inside="elements.cuh"),
+    # cross_entropy_rows, cross_entropy_columns
     *_reductions("cross_entropy.cu", check_cross_entropy),
-    Mutation("cross_entropy.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_bad_labels),
+    Mutation("cross_entropy.cu", "label not checked", r"t >= 0 && t < C", "t >= 0", check_bad_labels),
     Mutation("cross_entropy.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_bad_labels),
-    Mutation("cross_entropy.cu", "a lane alone reduces", r"smooth = S::reduce", "if (leader) smooth = S::reduce", check_cross_entropy),
-    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* scale;", ");", check_cross_entropy),
-    Mutation("cross_entropy.cu", "ignored label has a weight", r"!counts \? T\(0\) :", "", check_cross_entropy),
-    Mutation("cross_entropy.cu", "chunk not cut off", r"first \+ chunk < n \? first \+ chunk : n", "first + chunk", check_cross_entropy),
-    Mutation("cross_entropy.cu", "sum of a warp", r"block_reduce\(sum, Sum\(\), T\(0\), scratch\)", "warp_reduce(sum, Sum())",
+    Mutation("cross_entropy.cu", "a lane alone reduces", r"smooth = reduce", "if (leader) smooth = reduce", check_cross_entropy),
+    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* scale : nothing", ") : nothing", check_cross_entropy),
+    Mutation("cross_entropy.cu", "ignored label has a gradient", r"result\[j\] = counts \?", "result[j] = true ?", check_cross_entropy),
+    Mutation("cross_entropy.cu", "weight of another class", r"o\.weight_of\(c \+ j\), p", "o.weight_of(c), p", check_cross_entropy),
+    Mutation("cross_entropy.cu", "gaps left out", r"grad \+ c \* inner", "grad + c", check_cross_entropy),
+    Mutation("cross_entropy.cu", "labels beyond the last", r"inside = i < slices", "inside = true", check_cross_entropy),
+    # label_weights, sum_chunks
+    *_reductions("label_sums.cu", check_cross_entropy)[1:],  # one reduction a block: the first barrier waits for nothing
+    Mutation("label_sums.cu", "ignored label has a weight", r"!counts \? A\(0\) :", "", check_cross_entropy),
+    Mutation("label_sums.cu", "chunk not cut off", r"first \+ chunk < n \? first \+ chunk : n", "first + chunk", check_cross_entropy),
+    Mutation("label_sums.cu", "sum of a warp", r"block_reduce\(sum, Sum\(\), A\(0\), scratch\)", "warp_reduce(sum, Sum())",
              check_cross_entropy),
-    # chunk_statistics, combine_statistics, normalize
+    # nll_loss, nll_loss_grad
+    Mutation("nll_loss.cu", "class of another place", r"\+ t\) \* inner \+ i % inner", "+ t) * inner", check_nll_loss),
+    Mutation("nll_loss.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_nll_loss),
+    Mutation("nll_loss.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_nll_loss),
+    Mutation("nll_loss.cu", "one gradient for all labels", r"single \? 0 : i", "0", check_nll_loss),
+    Mutation("nll_loss.cu", "a class in every row", r"c \+ j == t", "j == t", check_nll_loss),
+    Mutation("nll_loss.cu", "not averaged", r"divide \? slope / \*total : slope", "slope", check_nll_loss),
+    # plane_statistics, column_statistics, combine_statistics, normalize
     *_reductions("batch_norm.cu", check_training),
     Mutation("batch_norm.cu", "walk past the plane", r"s >= S", "s > S", check_training),
-    Mutation("batch_norm.cu", "chunk not cut off", r"first \+ chunk < count \? first \+ chunk : count", "first + chunk", check_training),
-    Mutation("batch_norm.cu", "distance of the means", r" \+ d \* d \* T\(size\)", "", check_training),
-    Mutation("batch_norm.cu", "biased running variance", r"T\(count - 1\)", "T(count)", check_training),
+    Mutation("batch_norm.cu", "chunk not cut off", r"first \+ chunk < (count|rows) \? first \+ chunk : (count|rows)", "first + chunk",
+             check_training),
+    Mutation("batch_norm.cu", "distance of the means", r" \+ d \* d \* A\(size\)", "", check_training),
+    Mutation("batch_norm.cu", "biased running variance", r"A\(count - 1\)", "A(count)", check_training),
     Mutation("batch_norm.cu", "chunks left out", r"k \+= 32", "k += 64", check_training),
-    Mutation("batch_norm.cu", "another channel", r"c = p % C", "c = p % (C - 1 ? C - 1 : 1)", check_training),
-    # chunk_gradients, combine_gradients, input_gradient
+    Mutation("batch_norm.cu", "another channel", r"p / S % C", "p / S % (C - 1 ? C - 1 : 1)", check_training),
+    Mutation("batch_norm.cu", "channels of a pack", r"several \|\| j == 0", "j == 0", check_training),
+    Mutation("batch_norm.cu", "columns not centred", r"total_square - total \* shift", "total_square", check_training),
+    Mutation("batch_norm.cu", "the mean of the first row", r"\+ shift;", ";", check_training),
+    Mutation("batch_norm.cu", "inf in the first row", r"x - x == A\(0\) \? x : A\(0\)", "x", check_columns),
+    Mutation("batch_norm.cu", "no barrier between the turns", r"__syncthreads\(\);", ";", check_training),
+    Mutation("batch_norm.cu", "columns beyond the last", r"if \(column >= C\) continue;", "", check_training),
+    Mutation("batch_norm.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_columns),
+    Mutation("batch_norm.cu", "weight taken for the bias", r"= widened\(bias\[c\]\)", "= widened(weight[c])", check_batch_norm_halves),
+    Mutation("batch_norm.cu", "running variance not rounded", r"narrowed<R>\(\(A\(1\) - momentum\) \* widened\(running_var", "narrowed<R>((A(1)) * widened(running_var",
+             check_batch_norm_halves),
+    # plane_gradients, column_gradients, combine_gradients, input_gradient
     Mutation("batch_norm.cu", "one lane's sum", r"(bias|weight) = warp_reduce.*$", "", check_training),
-    Mutation("batch_norm.cu", "gradient without the mean", r"g\[at\] - mean_g", "g[at]", check_training),
-    Mutation("batch_norm.cu", "gradient of training", r"EVAL \? g\[at\]", "false ? g[at]", check_evaluation),
-    Mutation("batch_norm.cu", "variance taken for 1/std", r"EVAL \? T\(1\)", "false ? T(1)", check_evaluation),
-    # layer_norm, layer_norm_grad
-    *_reductions("layer_norm.cu", check_layer_norm),
-    Mutation("layer_norm.cu", "not centred", r"squares \+= .*$", "squares += row[i] * row[i];", check_layer_norm),
-    Mutation("layer_norm.cu", "statistics of another row", r"mean\[r\] = centre", "mean[0] = centre", check_layer_norm),
-    Mutation("layer_norm.cu", "gradient without the mean", r"gw - mean_gw", "gw", check_layer_norm),
-    # column_sums, add_partials
-    Mutation("layer_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_layer_norm),
-    Mutation("layer_norm.cu", "shared array too small", r"weights\[TURNS\]", "weights[TURNS - 1]", check_layer_norm),
-    Mutation("layer_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
-    Mutation("layer_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_layer_norm),
-    Mutation("layer_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
-    # rms_norm
-    *_reductions("rms_norm.cu", check_rms_norm)[1:],  # one reduction a row: the first barrier waits for nothing
-    Mutation("rms_norm.cu", "scale of another row", r"rstd\[r\] = scale", "rstd[0] = scale", check_rms_norm),
-    Mutation("rms_norm.cu", "weight left out", r"gw - x\[base", "g[base + i] - x[base", check_rms_norm),
-    Mutation("rms_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_rms_norm),
-    Mutation("rms_norm.cu", "shared array too small", r"sums\[TURNS\]", "sums[TURNS - 1]", check_rms_norm),
-    Mutation("rms_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_rms_norm),
-    Mutation("rms_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_rms_norm),
-    # normalize_relu
-    Mutation("batch_norm_relu.cu", "another channel", r"c = p % C", "c = p % (C - 1 ? C - 1 : 1)", check_batch_norm_relu),
-    Mutation("batch_norm_relu.cu", "no residual", r"has_residual \?", "false ?", check_batch_norm_relu),
-    Mutation("batch_norm_relu.cu", "NaN becomes 0", r"value <= T\(0\) \? T\(0\) : value", "value > T(0) ? value : T(0)",
+    Mutation("batch_norm.cu", "gradient without the mean", r"centred -= sums\[channel\] / A\(count\) \+", "centred -=", check_training),
+    Mutation("batch_norm.cu", "gradient of training", r"if \(!constant\) centred", "centred", check_evaluation),
+    Mutation("batch_norm.cu", "variance taken for 1/std", r"evaluate \? A\(1\)", "false ? A(1)", check_evaluation),
+    # ReLU and a residual
+    Mutation("batch_norm.cu", "no residual", r"if \(has_residual\) result.*$", "", check_batch_norm_relu),
+    Mutation("batch_norm.cu", "NaN becomes 0", r"relu && result\[j\] <= A\(0\)", "relu && !(result[j] > A(0))", check_batch_norm_relu),
+    Mutation("batch_norm.cu", "ReLU lets all gradients pass", r"if \(gate == OPEN\) return;", "return;", check_batch_norm_relu),
+    Mutation("batch_norm.cu", "ReLU of what was not rounded", r"widened\(narrowed<T>\((.*)\)\);", r"\1;", check_batch_norm_halves),
+    Mutation("batch_norm.cu", "the residual's gradient not masked", r"store<N>\(masked \+ p \* N, grad\)", "store<N>(masked + p * N, result)",
              check_batch_norm_relu),
+    # row_norm, row_norm_grad
+    *_reductions("row_norm.cu", check_layer_norm),
+    Mutation("row_norm.cu", "not centred", r"squares \+= d \* d", "squares += value[0][j] * value[0][j]", check_layer_norm),
+    Mutation("row_norm.cu", "statistics of another row", r"mean\[r\] = centre", "mean[0] = centre", check_layer_norm),
+    Mutation("row_norm.cu", "gradient without the mean", r"w\[j\] - mean_gw", "w[j]", check_layer_norm),
+    Mutation("row_norm.cu", "the mean of a part of a row", r"centre \+= sum / A\(width\);", "", check_long_norms),
+    Mutation("row_norm.cu", "squares around the mean of a part", r"squares -= .*$", "", check_long_norms),
+    Mutation("row_norm.cu", "inf in the part", r"if \(kept < width && !\(centre.*$", "", check_long_norms),
+    Mutation("row_norm.cu", "scale of another row", r"rstd\[r\] = scale", "rstd[0] = scale", check_rms_norm),
+    Mutation("row_norm.cu", "weight left out", r"value\[0\]\[j\] \* w\[j\] - mean", "value[0][j] - mean", check_rms_norm),
+    Mutation("row_norm.cu", "mean taken off", r"centred \? S::reduce", "true ? S::reduce", check_rms_norm),
+    Mutation("row_norm.cu", "parameters of the first group", r"r % groups \* \(width / span\)", "0", check_group_norm),
+    Mutation("row_norm.cu", "one parameter for all", r"set\[at / span\]", "set[0]", check_group_norm),
+    # column_sums, plane_sums, add_partials
+    Mutation("row_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_layer_norm),
+    Mutation("row_norm.cu", "shared array too small", r"weights\[TURNS\]", "weights[TURNS - 1]", check_layer_norm),
+    Mutation("row_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
+    Mutation("row_norm.cu", "no column guard", r" && tile \+ i < width", "", check_layer_norm),
+    Mutation("row_norm.cu", "no column guard in the second stage", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0",
+             check_layer_norm),
+    Mutation("row_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
+    Mutation("row_norm.cu", "statistics of another plane", r"mean\[p / each\]", "mean[p % each]", check_group_norm),
+    Mutation("row_norm.cu", "a plane cut short", r"at < span", "at < span - 1", check_group_norm),
 ]  # fmt: skip

@@ -73,6 +73,13 @@ def check_max_grad() -> None:
     np.testing.assert_array_equal(placed[dx != 0], dx[dx != 0])
 
 
+def check_channels_last() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.pooling import pool2d
+
+    test_pool2d.test_halves_and_channels_last(cp, None, pool2d, "overlap", np.float16, 16)
+
+
 def check_bad_index() -> None:
     import cupy as cp
     from lucid_kernels.cuda.pooling import pool2d
@@ -254,12 +261,16 @@ MUTATIONS = [
         inside="common.cuh",
     ),
     # max_pool2d
-    Mutation(POOL, "NaN loses", r"value > \*best \|\| value != value", "value > *best", check_max),
-    Mutation(POOL, "last maximum", r"value > \*best \|\|", "value >= *best ||", check_max),
+    Mutation(POOL, "NaN loses", r"value\[j\] > best\[j\] \|\| value\[j\] != value\[j\]", "value[j] > best[j]", check_max),
+    Mutation(POOL, "last maximum", r"value\[j\] > best\[j\] \|\|", "value[j] >= best[j] ||", check_max),
     Mutation(POOL, "starts in the padding", r"if \(w0 < 0\) w0 \+= .*;", ";", check_max),
-    Mutation(POOL, "negative maxima stay", r"relu && best < 0 \?", "false ?", check_max),
-    Mutation(POOL, "0 lets its gradient pass", r"relu && best <= 0", "relu && best < 0", check_max),
+    Mutation(POOL, "negative maxima stay", r"relu && best\[j\] < A\(0\)", "false", check_max),
+    Mutation(POOL, "0 lets its gradient pass", r"relu && best\[j\] <= A\(0\)", "relu && best[j] < A(0)", check_max),
     Mutation(POOL, "reaches past the image", r", \(i64\)in_h\);", ", (i64)in_h + 1);", check_max),
+    Mutation(POOL, "packs of other channels", r"base = e % packs \* N", "base = e % packs", check_channels_last),
+    Mutation(POOL, "pixels side by side", r"step = channels;", "", check_channels_last),
+    Mutation(POOL, "indices of the first of a pack", r"indices\[e \* N \+ j\]", "indices[e * N]", check_channels_last),
+    Mutation(POOL, "halves not rounded from their sums", r"if \(sizeof\(T\) < sizeof\(A\)\)", "if (false)", check_channels_last),
     # max_pool2d_grad
     Mutation(
         POOL, "bands overlap", r"target >= begin && target < end", "target >= 0 && target < in_size", check_max_grad
@@ -303,8 +314,8 @@ MUTATIONS = [
     Mutation(
         POOL,
         "adaptive maximum: one column more",
-        r"w < w1; \+\+w\) take_maximum",
-        "w <= w1; ++w) take_maximum",
+        r"w < w1; \+\+w\) take_maxima",
+        "w <= w1; ++w) take_maxima",
         check_adaptive,
     ),
     Mutation(
@@ -317,7 +328,7 @@ MUTATIONS = [
     Mutation(POOL, "adaptive: rows only", r"\(\(h1 - h0\) \* \(w1 - w0\)\)", "(h1 - h0)", check_adaptive),
     Mutation(POOL, "adaptive: lanes not added", r"sum = warp_reduce\(sum, Sum\(\)\);", "", check_adaptive),
     Mutation(
-        POOL, "adaptive: lanes skip", r"i < rows \* columns; i \+= 32", "i < rows * columns; i += 64", check_adaptive
+        POOL, "adaptive: lanes skip", r"i \+= 32 \* N", "i += 64 * N", check_adaptive
     ),
     Mutation(
         POOL,

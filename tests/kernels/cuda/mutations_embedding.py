@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
+from tests.kernels.cuda.indexing import test_take
+
 
 def check() -> None:
     import cupy as cp
@@ -32,7 +34,16 @@ def check() -> None:
             raise AssertionError("no error")
 
 
-EMBEDDING = "embedding.cu"
+def check_slices() -> None:
+    test_take.check_gradients(np.float32)
+
+
+def check_take() -> None:
+    test_take.check_selected()
+    test_take.check_gathered()
+
+
+EMBEDDING, TAKE = "embedding.cu", "take.cu"
 MUTATIONS = [
     Mutation(EMBEDDING, "every thread of a run sums", r"if \(first > 0 && sorted\[first - 1\] == row\) continue;", "", check),
     Mutation(EMBEDDING, "before the first", r"first > 0 && ", "", check),
@@ -40,6 +51,14 @@ MUTATIONS = [
     Mutation(EMBEDDING, "no lower bound", r"row < 0 \|\| ", "", check),
     Mutation(EMBEDDING, "one row too many", r"row >= rows", "row > rows", check),
     Mutation(EMBEDDING, "past the end", r"q < count && ", "", check),
-    Mutation(EMBEDDING, "the sorted row of g", r"\+= g\[order\[q\]", "+= g[q", check),
-    Mutation(EMBEDDING, "only the first of a run", r"q\+\+\) sum", "q++) if (q == first) sum", check),
+    Mutation(EMBEDDING, "the sorted row of g", r"count \+ order\[q\]", "count + q", check),
+    Mutation(EMBEDDING, "only the first of a run", r"sum\[j\] \+= value", "if (q == first) sum[j] += value", check),
+    Mutation(EMBEDDING, "the first of the outer slices", r"o \* count", "0 * count", check_slices),
+    Mutation(EMBEDDING, "written over the first", r"o \* rows", "0 * rows", check_slices),
+    Mutation(TAKE, "one slice too many", r"index < length\) value = reinterpret_cast<const W\*>\(x\)\[\(row",
+             "index <= length) value = reinterpret_cast<const W*>(x)[(row", check_take),
+    Mutation(TAKE, "before the first", r"index >= 0 && ", "", check_take),
+    Mutation(TAKE, "the first of the outer slices", r"row / count \* length", "0 * length", check_take),
+    Mutation(TAKE, "the other index", r"row % count", "row / count % count", check_take),
+    Mutation(TAKE, "the first element of each slice", r" \+ e % inner", "", check_take),
 ]

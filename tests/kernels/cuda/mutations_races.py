@@ -42,6 +42,14 @@ def check_cross_entropy() -> None:
         reported(lambda x=x, target=target: cross_entropy(x, target, None, **options))
 
 
+def check_nll_loss() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.losses.nll_loss import nll_loss
+
+    x, target = cp.zeros((8, 3), np.float32), cp.full(8, 7)
+    reported(lambda: nll_loss(x, target, None, reduction="none", ignore_index=-100))
+
+
 def check_ctc_loss() -> None:
     import cupy as cp
     from lucid_kernels.cuda.losses.ctc_loss import ctc_loss
@@ -81,17 +89,19 @@ MUTATIONS = [
         for family, check in (
             ("bounds", check_bounds),
             ("cross_entropy", check_cross_entropy),
+            ("nll_loss", check_nll_loss),
             ("ctc_loss", check_ctc_loss),
             ("pool2d", check_pool2d),
         )
     ],
-    Mutation("rms_norm.cu", "the mean square of one row", r"squares \+= row", "squares = row", check_rms_norm),
+    Mutation("row_norm.cu", "the mean square of one element", r"squares \+= d", "squares = d", check_rms_norm),
 ]
 
 EXEMPT = [
     # conv2d_grad_weight_direct, the only kernel of the family that calls block_reduce, calls it once, outside of its loop: no
     # thread has read `scratch` when the first one writes it, so the barrier before that write orders nothing.
     Exempt("conv2d.cu", "common.cuh", "__syncthreads();  // `scratch` may still be read", "the block's only reduction"),
+    Exempt("label_sums.cu", "common.cuh", "__syncthreads();  // `scratch` may still be read", "the block's only reduction"),
     # It stands between products of registers, and keeps the compiler from mixing them.
     Exempt("flash_attention.cu", "attention_products.cuh", "__syncwarp();  // so that the rounds", "orders no access to memory"),
 ]

@@ -1,5 +1,6 @@
 """Reading and writing by index.
 
 `bounds`: checks of indices, reported when the host waits for the device anyway.
-`embedding`: the gradient of a lookup table.
+`take`: slices and elements by index.
+`embedding`: the gradient of slices, of a lookup table above all.
 """

@@ -1,85 +1,117 @@
-// Cross entropy of class indices over (N, C, S), with the gradient in the same pass.
-// instantiate: cross_entropy<float, true>, cross_entropy<float, false>
-// instantiate: cross_entropy<double, true>, cross_entropy<double, false>
-// instantiate: label_weights<float>, label_weights<double>, sum_chunks<float>, sum_chunks<double>
-#include "common.cuh"
+// Cross entropy of class indices over (N, C, S), with the gradient in the same pass. L is the type of the losses: that of the
+// logits, or that of sums where they are added up.
+// instantiate: cross_entropy_rows<float, float, 4>, cross_entropy_rows<float, float, 1>
+// instantiate: cross_entropy_rows<double, double, 2>, cross_entropy_rows<double, double, 1>
+// instantiate: cross_entropy_rows<__half, float, 8>, cross_entropy_rows<__half, float, 1>
+// instantiate: cross_entropy_rows<__half, __half, 8>, cross_entropy_rows<__half, __half, 1>
+// instantiate: cross_entropy_rows<__nv_bfloat16, float, 8>, cross_entropy_rows<__nv_bfloat16, float, 1>
+// instantiate: cross_entropy_rows<__nv_bfloat16, __nv_bfloat16, 8>, cross_entropy_rows<__nv_bfloat16, __nv_bfloat16, 1>
+// instantiate: cross_entropy_columns<float, float>, cross_entropy_columns<double, double>
+// instantiate: cross_entropy_columns<__half, float>, cross_entropy_columns<__half, __half>
+// instantiate: cross_entropy_columns<__nv_bfloat16, float>, cross_entropy_columns<__nv_bfloat16, __nv_bfloat16>
+// one module an instance
+//
+// __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
+#include "rows.cuh"
 
-// The weight of each label: 0 for those that are ignored or out of range.
-template <typename T>
-__global__ void __launch_bounds__(256)
-label_weights(const i64* __restrict__ target, const T* __restrict__ weight, int weighted, T* __restrict__ result, i64 n,
-              i64 C, i64 ignore_index) {
-  GRID_STRIDE(i, n) {
+// loss = -(1 - s) w_t log p_t - s/C sum_c w_c log p_c, with smoothing s; `total` divides the gradient (reduction 'mean').
+template <typename A> struct Options {
+  const A* weight;
+  int weighted;
+  A smoothing;
+  const A* total;
+  int divide, with_grad;
+  i64 C;
+  __device__ __forceinline__ A weight_of(i64 c) const { return weighted ? weight[c] : A(1); }
+};
+
+// One label: x and grad are the first elements of its slice, whose elements lie `inner` apart; reduce(value, operation, identity)
+// reduces over its threads, of which one is the leader. A label that does not count has no gradient, or NaN where the logits
+// have no probabilities, as in PyTorch.
+template <int N, typename T, typename L, typename Slice, typename Reduce>
+__device__ __forceinline__ void cross_entropy_of(const Slice& slice, const T* x, T* grad, i64 inner, L* loss, i64 t, bool counts,
+                                                 bool leader, const Options<Accumulator<T>>& o, Reduce reduce) {
+  typedef Accumulator<T> A;
+  ExpSum<A> of;
+  slice.packs([&](i64, const A (&value)[1][N]) { of.add(value[0]); });
+  of.combine(reduce);
+  const A keep = A(1) - o.smoothing, spread = o.smoothing / A(o.C), log_sum = log_(of.sum);
+  A smooth = 0, weights = 0;  // sums over the classes of w_c log p_c and of w_c
+  if (o.smoothing > A(0)) {
+    slice.packs([&](i64 c, const A (&value)[1][N]) {
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const A w = o.weight_of(c + j);
+        smooth += w * (value[0][j] - of.top - log_sum);
+        weights += w;
+      }
+    });
+    smooth = reduce(smooth, Sum(), A(0));
+    weights = reduce(weights, Sum(), A(0));
+  }
+  const A label_weight = counts ? o.weight_of(t) : A(0), on_label = keep * label_weight;
+  if (counts && leader) {
+    A value = -on_label * (widened(x[t * inner]) - of.top - log_sum);
+    if (o.smoothing > A(0)) value -= spread * smooth;
+    *loss = narrowed<L>(value);
+  }
+  if (!o.with_grad) return;
+  const A scale = o.divide ? A(1) / *o.total : A(1), nothing = of.top - of.top;
+  slice.packs([&](i64 c, const A (&value)[1][N]) {
+    A result[N];
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const A w = o.weight_of(c + j), p = exp_(value[0][j] - of.top) / of.sum;
+      result[j] = counts ? (p * (on_label + spread * weights) - (c + j == t ? on_label : A(0)) - spread * w) * scale : nothing;
+    }
+    store<N>(grad + c * inner, result);
+  });
+}
+
+template <typename T, typename L, int N>
+__global__ void __launch_bounds__(512, 1)
+cross_entropy_rows(const T* __restrict__ x, const i64* __restrict__ target, const Accumulator<T>* __restrict__ weight, int weighted,
+                   L* __restrict__ loss, T* __restrict__ grad, int with_grad, const Accumulator<T>* __restrict__ total, int divide,
+                   i64 slices, i64 C, i64 ignore_index, Accumulator<T> smoothing, int* __restrict__ flag, int code) {
+  typedef Accumulator<T> A;
+  typedef Slices<true> S;
+  __shared__ A scratch[32];
+  const Options<A> options{weight, weighted, smoothing, total, divide, with_grad, C};
+  for (i64 i = S::first(); i < slices; i += S::step()) {
     const i64 t = target[i];
-    const bool counts = t != ignore_index && t >= 0 && t < C;
-    result[i] = !counts ? T(0) : weighted ? weight[t] : T(1);
+    const bool leader = threadIdx.x == 0, counts = t != ignore_index && t >= 0 && t < C;  // the same for all threads of a row
+    if (!counts && leader) {
+      if (t != ignore_index) set_error(flag, code, t, C);
+      loss[i] = narrowed<L>(A(0));
+    }
+    if (!counts && !with_grad) continue;
+    const Rows<T, N> row(C, x + i * C);
+    cross_entropy_of<N>(row, x + i * C, grad + i * C, 1, loss + i, t, counts, leader, options,
+                        [&](A value, auto op, A identity) { return S::reduce(value, op, identity, scratch); });
   }
 }
 
-// sums[b] = sum of values[b * chunk ... (b + 1) * chunk), over *divisor if `divide`. The chunks are fixed by n alone, so
-// the result is the same on every device.
-template <typename T>
-__global__ void __launch_bounds__(256)
-sum_chunks(const T* __restrict__ values, T* __restrict__ sums, i64 n, i64 chunk, const T* __restrict__ divisor, int divide) {
-  __shared__ T scratch[32];
-  const i64 first = blockIdx.x * chunk, last = first + chunk < n ? first + chunk : n;
-  T sum = 0;
-  for (i64 i = first + threadIdx.x; i < last; i += blockDim.x) sum += values[i];
-  sum = block_reduce(sum, Sum(), T(0), scratch);
-  if (threadIdx.x == 0) sums[blockIdx.x] = divide ? sum / *divisor : sum;
-}
-
-// loss = -(1 - s) w_t log p_t - s/C sum_c w_c log p_c, with smoothing s; `total` divides the gradient (reduction 'mean').
-template <typename T, bool ROWS>
-__global__ void __launch_bounds__(256, 3)
-cross_entropy(const T* __restrict__ x, const i64* __restrict__ target, const T* __restrict__ weight, int weighted,
-              T* __restrict__ loss, T* __restrict__ grad, int with_grad, const T* __restrict__ total, int divide,
-              i64 slices, i64 C, i64 inner, i64 ignore_index, T smoothing, int* __restrict__ flag, int code) {
-  typedef Slices<ROWS> S;
-  __shared__ T scratch[32];
-  const T keep = T(1) - smoothing, spread = smoothing / T(C);
-  for (i64 i = S::first(); i < slices; i += S::step()) {
-    const i64 base = S::base(i, C, inner), t = target[i];
-    const bool leader = S::begin() == 0;
-    const bool counts = !(t == ignore_index || t < 0 || t >= C);  // the same for all threads of the slice
+// Threads as in `Columns`.
+template <typename T, typename L>
+__global__ void __launch_bounds__(256, 1)
+cross_entropy_columns(const T* __restrict__ x, const i64* __restrict__ target, const Accumulator<T>* __restrict__ weight,
+                      int weighted, L* __restrict__ loss, T* __restrict__ grad, int with_grad,
+                      const Accumulator<T>* __restrict__ total, int divide, i64 slices, i64 C, i64 ignore_index,
+                      Accumulator<T> smoothing, int* __restrict__ flag, int code, i64 inner) {
+  typedef Accumulator<T> A;
+  __shared__ A scratch[256];
+  const Options<A> options{weight, weighted, smoothing, total, divide, with_grad, C};
+  for (i64 first = (i64)blockIdx.x * blockDim.x; first < slices; first += (i64)gridDim.x * blockDim.x) {
+    const i64 i = first + threadIdx.x;
+    const bool inside = i < slices, leader = inside && threadIdx.y == 0;
+    const i64 t = inside ? target[i] : ignore_index, base = i / inner * C * inner + i % inner;
+    const bool counts = t != ignore_index && t >= 0 && t < C;
     if (!counts && leader) {
       if (t != ignore_index) set_error(flag, code, t, C);
-      loss[i] = T(0);
+      loss[i] = narrowed<L>(A(0));
     }
-    if (!counts && !with_grad) continue;
-    T top = -infinity<T>();
-    for (i64 c = S::begin(); c < C; c += S::stride()) top = Max()(top, x[base + c * inner]);
-    top = S::reduce(top, Max(), -infinity<T>(), scratch);
-    T sum = 0;
-    for (i64 c = S::begin(); c < C; c += S::stride()) sum += exp_(x[base + c * inner] - top);
-    sum = S::reduce(sum, Sum(), T(0), scratch);
-    if (!counts) {  // no gradient; NaN where logits have no probabilities, as in PyTorch
-      for (i64 c = S::begin(); c < C; c += S::stride()) grad[base + c * inner] = sum - sum;
-      continue;
-    }
-    const T log_sum = log_(sum), label_weight = weighted ? weight[t] : T(1);
-
-    T smooth = 0, weights = 0;  // sums over the classes of w_c log p_c and of w_c
-    if (smoothing > T(0)) {
-      for (i64 c = S::begin(); c < C; c += S::stride()) {
-        const T w = weighted ? weight[c] : T(1);
-        smooth += w * (x[base + c * inner] - top - log_sum);
-        weights += w;
-      }
-      smooth = S::reduce(smooth, Sum(), T(0), scratch);
-      weights = S::reduce(weights, Sum(), T(0), scratch);
-    }
-    if (leader) {
-      T value = -keep * label_weight * (x[base + t * inner] - top - log_sum);
-      if (smoothing > T(0)) value -= spread * smooth;
-      loss[i] = value;
-    }
-    if (with_grad) {
-      const T scale = divide ? T(1) / *total : T(1), on_label = keep * label_weight;
-      for (i64 c = S::begin(); c < C; c += S::stride()) {
-        const T w = weighted ? weight[c] : T(1), p = exp_(x[base + c * inner] - top) / sum;
-        grad[base + c * inner] = (p * (on_label + spread * weights) - (c == t ? on_label : T(0)) - spread * w) * scale;
-      }
-    }
+    const Columns<T> slice(inside && (counts || with_grad) ? C : 0, inner, x + base);
+    cross_entropy_of<1>(slice, x + base, grad + base, inner, loss + i, t, counts, leader, options,
+                        [&](A value, auto op, A) { return turns_reduce(value, op, scratch); });
   }
 }

@@ -1,7 +1,8 @@
 """Batch, layer, group and RMS normalisation.
 
 `batch_norm`: (N, C, *).
-`layer_norm`, `rms_norm`: rows.
 `batch_norm_relu`: batch normalisation, a residual and ReLU in one pass.
-`group_norm`: layer normalisation of the groups, then the parameters of the channels.
+`layer_norm`, `rms_norm`: rows.
+`group_norm`: the groups of channels of samples.
+`row_norm`: what these three have in common.
 """

@@ -1,22 +1,91 @@
-// Batch normalisation of (N, C, S), with its gradients. A channel's N * S elements are cut into chunks that the shape
-// alone fixes; a block reduces a chunk, then a warp combines the chunks of a channel in order. No float atomics.
-// instantiate: chunk_statistics<float>, chunk_statistics<double>, combine_statistics<float>, combine_statistics<double>
-// instantiate: normalize<float, false>, normalize<float, true>, normalize<double, false>, normalize<double, true>
-// instantiate: chunk_gradients<float, false>, chunk_gradients<float, true>
-// instantiate: chunk_gradients<double, false>, chunk_gradients<double, true>
-// instantiate: combine_gradients<float>, combine_gradients<double>
-// instantiate: input_gradient<float, false>, input_gradient<float, true>
-// instantiate: input_gradient<double, false>, input_gradient<double, true>
-#include "common.cuh"
+// Batch normalisation of (N, C, S), with an added residual and ReLU where they are wanted, and the gradients. The channels are the
+// planes (C, S) of a sample, or with S = 1 the columns of (N, C): so arrays with their channels last are read as they lie. The
+// elements of a channel are cut into chunks that the shape and the alignment alone fix; a block reduces a chunk, then a warp
+// combines the chunks of a channel in order. No float atomics. Statistics and parameters are in the type of sums.
+// instantiate: plane_statistics<float, 4>, plane_statistics<float, 1>, plane_statistics<double, 2>, plane_statistics<double, 1>
+// instantiate: plane_statistics<__half, 8>, plane_statistics<__half, 1>
+// instantiate: plane_statistics<__nv_bfloat16, 8>, plane_statistics<__nv_bfloat16, 1>
+// instantiate: column_statistics<float, 4>, column_statistics<float, 1>, column_statistics<double, 2>, column_statistics<double, 1>
+// instantiate: column_statistics<__half, 8>, column_statistics<__half, 1>
+// instantiate: column_statistics<__nv_bfloat16, 8>, column_statistics<__nv_bfloat16, 1>
+// instantiate: combine_statistics<float, float>, combine_statistics<double, double>
+// instantiate: combine_statistics<float, __half>, combine_statistics<float, __nv_bfloat16>
+// instantiate: known_statistics<float, float>, known_statistics<double, double>
+// instantiate: known_statistics<float, __half>, known_statistics<float, __nv_bfloat16>
+// instantiate: widen_pair<__half>, widen_pair<__nv_bfloat16>
+// instantiate: normalize<float, 4>, normalize<float, 1>, normalize<double, 2>, normalize<double, 1>
+// instantiate: normalize<__half, 8>, normalize<__half, 1>, normalize<__nv_bfloat16, 8>, normalize<__nv_bfloat16, 1>
+// instantiate: plane_gradients<float, 4>, plane_gradients<float, 1>, plane_gradients<double, 2>, plane_gradients<double, 1>
+// instantiate: plane_gradients<__half, 8>, plane_gradients<__half, 1>
+// instantiate: plane_gradients<__nv_bfloat16, 8>, plane_gradients<__nv_bfloat16, 1>
+// instantiate: column_gradients<float, 4>, column_gradients<float, 1>, column_gradients<double, 2>, column_gradients<double, 1>
+// instantiate: column_gradients<__half, 8>, column_gradients<__half, 1>
+// instantiate: column_gradients<__nv_bfloat16, 8>, column_gradients<__nv_bfloat16, 1>
+// instantiate: combine_gradients<float, float>, combine_gradients<double, double>
+// instantiate: combine_gradients<float, __half>, combine_gradients<float, __nv_bfloat16>
+// instantiate: input_gradient<float, 4>, input_gradient<float, 1>, input_gradient<double, 2>, input_gradient<double, 1>
+// instantiate: input_gradient<__half, 8>, input_gradient<__half, 1>
+// instantiate: input_gradient<__nv_bfloat16, 8>, input_gradient<__nv_bfloat16, 1>
+// one module an instance
+//
+// __launch_bounds__(256, 1): without the 1 ptxas aims at more threads and spills registers for it.
+#include "elements.cuh"
 
-// 1 / standard deviation of a channel: stored as such in training, derived from the running variance in evaluation.
-template <typename T, bool EVAL> __device__ __forceinline__ T inverse_deviation(T stored, T eps) {
-  return EVAL ? T(1) / sqrt_(stored + eps) : stored;
+// What a thread needs of N neighbours' channels: y = (x - centre) * rstd * weight + bias.
+template <typename A, int N> struct Affine {
+  A centre[N], rstd[N], weight[N], bias[N];
+  __device__ __forceinline__ A normal(A x, int j) const { return (x - centre[j]) * rstd[j]; }
+  __device__ __forceinline__ A of(A x, int j) const { return (x - centre[j]) * (rstd[j] * weight[j]) + bias[j]; }
+};
+
+// The statistics and parameters of all channels. `evaluate`: `deviation` is the variance, else 1 / standard deviation.
+template <typename A> struct Channels {
+  const A *mean, *deviation, *weight, *bias;
+  int has_weight, has_bias, evaluate;
+  A eps;
+  __device__ __forceinline__ A rstd_of(A stored) const { return evaluate ? A(1) / sqrt_(stored + eps) : stored; }
+  // Those of channels c, c + 1, ... if `several`, else N times those of channel c.
+  template <int N> __device__ __forceinline__ Affine<A, N> at(i64 c, bool several) const {
+    Affine<A, N> found;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      if (several || j == 0) {
+        found.centre[j] = mean[c + j];
+        found.rstd[j] = rstd_of(deviation[c + j]);
+        found.weight[j] = has_weight ? weight[c + j] : A(1);
+        found.bias[j] = has_bias ? bias[c + j] : A(0);
+      } else {
+        found.centre[j] = found.centre[0];
+        found.rstd[j] = found.rstd[0];
+        found.weight[j] = found.weight[0];
+        found.bias[j] = found.bias[0];
+      }
+    }
+    return found;
+  }
+};
+
+// Where ReLU lets the gradient pass, which is not where y <= 0: y is the result, or what is computed once more, rounded as the
+// result was. NaN passes, as in PyTorch.
+enum Gate { OPEN, RESULT, COMPUTED };
+template <typename T, int N>
+__device__ __forceinline__ void gated(Accumulator<T> (&g)[N], const Accumulator<T> (&x)[N], const T* y, i64 at, int gate,
+                                      const Affine<Accumulator<T>, N>& affine) {
+  typedef Accumulator<T> A;
+  if (gate == OPEN) return;
+  A result[N];
+  if (gate == RESULT) {
+    load<N>(y + at, result);
+  } else {
+#pragma unroll
+    for (int j = 0; j < N; ++j) result[j] = widened(narrowed<T>(affine.of(x[j], j)));
+  }
+#pragma unroll
+  for (int j = 0; j < N; ++j) g[j] = result[j] <= A(0) ? A(0) : g[j];
 }
 
-// The elements first + threadIdx.x, + blockDim.x, ... of channel c, in the order (n, s). `offset` is the place in memory;
-// the division by S is made once, not for every element. Where S is 1 neighbouring threads read C elements apart; the
-// blocks of the neighbouring channels then find the rest of the lines in the L2 cache.
+// The packs first + threadIdx.x, + blockDim.x, ... of channel c of (N, C, S packs), in the order (n, s); `offset` is the place in
+// memory, in packs. The division by S is made once, not for every pack.
 struct ChannelWalk {
   i64 n, s, step_n, step_s, C, S, c;
   __device__ __forceinline__ ChannelWalk(i64 c, i64 first, i64 C, i64 S)
@@ -33,25 +102,39 @@ struct ChannelWalk {
   }
 };
 
-// Mean of each chunk and the sum of squares around it, at [c * chunks + k]. The second pass finds the chunk in the cache.
-template <typename T>
-__global__ void __launch_bounds__(256)
-chunk_statistics(const T* __restrict__ x, T* __restrict__ means, T* __restrict__ squares, i64 C, i64 S, i64 count, i64 chunk,
-                 i64 chunks) {
-  __shared__ T scratch[32];
+// Mean of each chunk and the sum of squares around it, at [c * chunks + k]. S, count and chunk are in packs; the chunk stays in
+// the registers of the block: at most KEPT packs a thread.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+plane_statistics(const T* __restrict__ x, Accumulator<T>* __restrict__ means, Accumulator<T>* __restrict__ squares, i64 C, i64 S,
+                 i64 count, i64 chunk, i64 chunks) {
+  typedef Accumulator<T> A;
+  constexpr int KEPT = N * sizeof(T) <= 8 ? 8 : 4;
+  __shared__ A scratch[32];
   for (i64 b = blockIdx.x; b < C * chunks; b += gridDim.x) {
     const i64 c = b / chunks, first = b % chunks * chunk, last = first + chunk < count ? first + chunk : count;
-    T sum = 0;
+    Pack<T, N> kept[KEPT];
+    A sum = 0;
     ChannelWalk walk(c, first, C, S);
-    for (i64 i = first + threadIdx.x; i < last; i += blockDim.x, walk.next()) sum += x[walk.offset()];
-    const T mean = block_reduce(sum, Sum(), T(0), scratch) / T(last - first);
-    T square = 0;
-    walk = ChannelWalk(c, first, C, S);
-    for (i64 i = first + threadIdx.x; i < last; i += blockDim.x, walk.next()) {
-      const T d = x[walk.offset()] - mean;
-      square += d * d;
-    }
-    square = block_reduce(square, Sum(), T(0), scratch);
+#pragma unroll
+    for (int k = 0; k < KEPT; ++k, walk.next())
+      if (first + threadIdx.x + k * (i64)blockDim.x < last) {
+        kept[k] = *reinterpret_cast<const Pack<T, N>*>(x + walk.offset() * N);
+#pragma unroll
+        for (int j = 0; j < N; ++j) sum += widened(kept[k].element[j]);
+      }
+    const A mean = block_reduce(sum, Sum(), A(0), scratch) / A((last - first) * N);
+    A square = 0;
+#pragma unroll
+    for (int k = 0; k < KEPT; ++k)
+      if (first + threadIdx.x + k * (i64)blockDim.x < last) {
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+          const A d = widened(kept[k].element[j]) - mean;
+          square += d * d;
+        }
+      }
+    square = block_reduce(square, Sum(), A(0), scratch);
     if (threadIdx.x == 0) {
       means[b] = mean;
       squares[b] = square;
@@ -59,85 +142,224 @@ chunk_statistics(const T* __restrict__ x, T* __restrict__ means, T* __restrict__
   }
 }
 
-// Statistics of a channel from those of its chunks (Chan's formula), and the running ones. A warp a channel.
-// The new running statistics may be the old arrays: no __restrict__.
-template <typename T>
+// What 256 threads have of the columns that share a block: N each, `blockDim.y` turns. body(column, sum, other) for every column,
+// with the sums over the turns in order.
+template <int N, typename A, typename Body>
+__device__ __forceinline__ void each_column(const A (&one)[N], const A (&other)[N], i64 C, Body body) {
+  __shared__ A ones[256 * N], others[256 * N];
+  const int place = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    ones[j * 256 + place] = one[j];
+    others[j * 256 + place] = other[j];
+  }
+  __syncthreads();
+  for (int i = place; i < blockDim.x * N; i += 256) {
+    const int lane = i % blockDim.x, j = i / blockDim.x;
+    const i64 column = ((i64)blockIdx.x * blockDim.x + lane) * N + j;
+    if (column >= C) continue;
+    A sum = 0, other_sum = 0;
+    for (int k = 0; k < blockDim.y; ++k) {
+      sum += ones[j * 256 + k * blockDim.x + lane];
+      other_sum += others[j * 256 + k * blockDim.x + lane];
+    }
+    body(column, sum, other_sum);
+  }
+}
+
+// 0 where x is NaN or inf.
+template <typename A> __device__ __forceinline__ A finite_or_zero(A x) { return x - x == A(0) ? x : A(0); }
+
+// The same of a matrix (rows, C): block (columns, turns), grid (tiles, chunks). The squares are summed around the chunk's first row,
+// and the mean is corrected for: it is one of the numbers, so that the sum is at most `chunk` times that around the mean.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+column_statistics(const T* __restrict__ x, Accumulator<T>* __restrict__ means, Accumulator<T>* __restrict__ squares, i64 rows, i64 C,
+                  i64 chunk, i64 chunks) {
+  typedef Accumulator<T> A;
+  const i64 column = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * N, first = blockIdx.y * chunk;
+  const i64 last = first + chunk < rows ? first + chunk : rows;
+  A sum[N] = {}, square[N] = {};
+  if (column < C) {
+    A centre[N];
+    load<N>(x + first * C + column, centre);
+#pragma unroll
+    for (int j = 0; j < N; ++j) centre[j] = finite_or_zero(centre[j]);
+    for (i64 r = first + threadIdx.y; r < last; r += blockDim.y) {
+      A value[N];
+      load<N>(x + r * C + column, value);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const A d = value[j] - centre[j];
+        sum[j] += d;
+        square[j] += d * d;
+      }
+    }
+  }
+  each_column(sum, square, C, [&](i64 c, A total, A total_square) {
+    const A shift = total / A(last - first), around = total_square - total * shift;
+    means[c * chunks + blockIdx.y] = finite_or_zero(widened(x[first * C + c])) + shift;
+    squares[c * chunks + blockIdx.y] = around < A(0) ? A(0) : around;  // rounding
+  });
+}
+
+// Statistics of a channel from those of its chunks (Chan's formula), and the running ones. A warp a channel. `count` and `chunk` are
+// in elements. The new running statistics may be the old arrays: no __restrict__.
+template <typename A, typename R>
 __global__ void __launch_bounds__(256)
-combine_statistics(const T* __restrict__ means, const T* __restrict__ squares, T* __restrict__ mean, T* __restrict__ rstd,
-                   const T* running_mean, T* new_mean, int has_mean, const T* running_var, T* new_var, int has_var, i64 C,
-                   i64 count, i64 chunk, i64 chunks, T momentum, T eps) {
+combine_statistics(const A* __restrict__ means, const A* __restrict__ squares, A* __restrict__ mean, A* __restrict__ rstd,
+                   const R* running_mean, R* new_mean, int has_mean, const R* running_var, R* new_var, int has_var, i64 C,
+                   i64 count, i64 chunk, i64 chunks, A momentum, A eps) {
   const int lane = threadIdx.x & 31;
   const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = (i64)gridDim.x * blockDim.x >> 5;
   for (i64 c = warp; c < C; c += warps) {
-    T sum = 0;
+    A sum = 0;
     for (i64 k = lane; k < chunks; k += 32) {
       const i64 size = k < chunks - 1 ? chunk : count - chunk * k;
-      sum += means[c * chunks + k] * T(size);
+      sum += means[c * chunks + k] * A(size);
     }
-    const T centre = warp_reduce(sum, Sum()) / T(count);
-    T square = 0;
+    const A centre = warp_reduce(sum, Sum()) / A(count);
+    A square = 0;
     for (i64 k = lane; k < chunks; k += 32) {
       const i64 size = k < chunks - 1 ? chunk : count - chunk * k;
-      const T d = means[c * chunks + k] - centre;
-      square += squares[c * chunks + k] + d * d * T(size);
+      const A d = means[c * chunks + k] - centre;
+      square += squares[c * chunks + k] + d * d * A(size);
     }
     square = warp_reduce(square, Sum());
     if (lane == 0) {
       mean[c] = centre;
-      rstd[c] = T(1) / sqrt_(square / T(count) + eps);
-      if (has_mean) new_mean[c] = (T(1) - momentum) * running_mean[c] + momentum * centre;
-      if (has_var) new_var[c] = (T(1) - momentum) * running_var[c] + momentum * (square / T(count - 1));
+      rstd[c] = A(1) / sqrt_(square / A(count) + eps);
+      if (has_mean) new_mean[c] = narrowed<R>((A(1) - momentum) * widened(running_mean[c]) + momentum * centre);
+      if (has_var) new_var[c] = narrowed<R>((A(1) - momentum) * widened(running_var[c]) + momentum * (square / A(count - 1)));
     }
   }
 }
 
-// y = (x - mean) * rstd * weight + bias. blockDim.y planes (n, c) a block, blockDim.x threads along S.
-template <typename T, bool EVAL>
+// Those of evaluation: the running mean, and 1 / standard deviation.
+template <typename A, typename R>
 __global__ void __launch_bounds__(256)
-normalize(const T* __restrict__ x, const T* __restrict__ weight, int has_weight, const T* __restrict__ bias, int has_bias,
-          const T* __restrict__ mean, const T* __restrict__ deviation, T* __restrict__ y, i64 planes, i64 C, i64 S, T eps) {
-  for (i64 p = (i64)blockIdx.x * blockDim.y + threadIdx.y; p < planes; p += (i64)gridDim.x * blockDim.y) {
-    const i64 c = p % C;
-    const T centre = mean[c], shift = has_bias ? bias[c] : T(0);
-    const T scale = inverse_deviation<T, EVAL>(deviation[c], eps) * (has_weight ? weight[c] : T(1));
-    for (i64 s = threadIdx.x; s < S; s += blockDim.x) y[p * S + s] = (x[p * S + s] - centre) * scale + shift;
+known_statistics(const R* __restrict__ running_mean, const R* __restrict__ running_var, A* __restrict__ mean, A* __restrict__ rstd,
+                 i64 C, A eps) {
+  GRID_STRIDE(c, C) {
+    mean[c] = widened(running_mean[c]);
+    rstd[c] = A(1) / sqrt_(widened(running_var[c]) + eps);
   }
 }
 
-// Sums of g and of g * normal over each chunk, at [c * chunks + k]; normal = (x - mean) * rstd.
-template <typename T, bool EVAL>
+// A weight and a bias in half precision, where they are given, as the other kernels read them.
+template <typename W>
 __global__ void __launch_bounds__(256)
-chunk_gradients(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ mean, const T* __restrict__ deviation,
-                T* __restrict__ biases, T* __restrict__ weights, i64 C, i64 S, i64 count, i64 chunk, i64 chunks, T eps) {
-  __shared__ T scratch[32];
+widen_pair(const W* __restrict__ weight, float* __restrict__ wide_weight, int has_weight, const W* __restrict__ bias,
+           float* __restrict__ wide_bias, int has_bias, i64 C) {
+  GRID_STRIDE(c, C) {
+    if (has_weight) wide_weight[c] = widened(weight[c]);
+    if (has_bias) wide_bias[c] = widened(bias[c]);
+  }
+}
+
+// y = (x - mean) * rstd * weight + bias, + residual, and max(, 0) with `relu`. S is in packs of N, or 1: then neighbours are channels.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+normalize(const T* __restrict__ x, const T* __restrict__ residual, int has_residual, const Accumulator<T>* __restrict__ weight,
+          int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias, const Accumulator<T>* __restrict__ mean,
+          const Accumulator<T>* __restrict__ deviation, int evaluate, int relu, T* __restrict__ y, i64 packs, i64 C, i64 S,
+          int columns, Accumulator<T> eps) {
+  typedef Accumulator<T> A;
+  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
+  GRID_STRIDE(p, packs) {
+    const Affine<A, N> affine = channels.template at<N>(columns ? p * N % C : p / S % C, columns);
+    A value[N], added[N], result[N];
+    load<N>(x + p * N, value);
+    if (has_residual) load<N>(residual + p * N, added);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      result[j] = affine.of(value[j], j);
+      if (has_residual) result[j] += added[j];
+      if (relu && result[j] <= A(0)) result[j] = A(0);  // NaN stays
+    }
+    store<N>(y + p * N, result);
+  }
+}
+
+// Sums of g and of g * normal over each chunk of a channel, at [c * chunks + k]; normal = (x - mean) * rstd. S, count and chunk are in
+// packs.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+plane_gradients(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ y, int gate,
+                const Accumulator<T>* __restrict__ weight, int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias,
+                const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ deviation, int evaluate,
+                Accumulator<T>* __restrict__ biases, Accumulator<T>* __restrict__ weights, i64 C, i64 S, i64 count, i64 chunk,
+                i64 chunks, Accumulator<T> eps) {
+  typedef Accumulator<T> A;
+  __shared__ A scratch[32];
+  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
   for (i64 b = blockIdx.x; b < C * chunks; b += gridDim.x) {
     const i64 c = b / chunks, first = b % chunks * chunk, last = first + chunk < count ? first + chunk : count;
-    const T centre = mean[c], scale = inverse_deviation<T, EVAL>(deviation[c], eps);
-    T bias = 0, weight = 0;
+    const Affine<A, N> affine = channels.template at<N>(c, false);
+    A bias_sum = 0, weight_sum = 0;
     ChannelWalk walk(c, first, C, S);
     for (i64 i = first + threadIdx.x; i < last; i += blockDim.x, walk.next()) {
-      const T grad = g[walk.offset()];
-      bias += grad;
-      weight += grad * ((x[walk.offset()] - centre) * scale);
+      A grad[N], value[N];
+      load<N>(g + walk.offset() * N, grad);
+      load<N>(x + walk.offset() * N, value);
+      gated<T, N>(grad, value, y, walk.offset() * N, gate, affine);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        bias_sum += grad[j];
+        weight_sum += grad[j] * affine.normal(value[j], j);
+      }
     }
-    bias = block_reduce(bias, Sum(), T(0), scratch);
-    weight = block_reduce(weight, Sum(), T(0), scratch);
+    bias_sum = block_reduce(bias_sum, Sum(), A(0), scratch);
+    weight_sum = block_reduce(weight_sum, Sum(), A(0), scratch);
     if (threadIdx.x == 0) {
-      biases[b] = bias;
-      weights[b] = weight;
+      biases[b] = bias_sum;
+      weights[b] = weight_sum;
     }
   }
 }
 
-// dbias and dweight from the chunks. A warp a channel.
-template <typename T>
+// The same of a matrix (rows, C), threads as in `column_statistics`.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+column_gradients(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ y, int gate,
+                 const Accumulator<T>* __restrict__ weight, int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias,
+                 const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ deviation, int evaluate,
+                 Accumulator<T>* __restrict__ biases, Accumulator<T>* __restrict__ weights, i64 rows, i64 C, i64 chunk, i64 chunks,
+                 Accumulator<T> eps) {
+  typedef Accumulator<T> A;
+  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
+  const i64 column = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * N, first = blockIdx.y * chunk;
+  const i64 last = first + chunk < rows ? first + chunk : rows;
+  A bias_sum[N] = {}, weight_sum[N] = {};
+  if (column < C) {
+    const Affine<A, N> affine = channels.template at<N>(column, true);
+    for (i64 r = first + threadIdx.y; r < last; r += blockDim.y) {
+      A grad[N], value[N];
+      load<N>(g + r * C + column, grad);
+      load<N>(x + r * C + column, value);
+      gated<T, N>(grad, value, y, r * C + column, gate, affine);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        bias_sum[j] += grad[j];
+        weight_sum[j] += grad[j] * affine.normal(value[j], j);
+      }
+    }
+  }
+  each_column(bias_sum, weight_sum, C, [&](i64 c, A of_bias, A of_weight) {
+    biases[c * chunks + blockIdx.y] = of_bias;
+    weights[c * chunks + blockIdx.y] = of_weight;
+  });
+}
+
+// dbias and dweight from the chunks, and the sums themselves, at [c] and [C + c]. A warp a channel.
+template <typename A, typename W>
 __global__ void __launch_bounds__(256)
-combine_gradients(const T* __restrict__ biases, const T* __restrict__ weights, T* __restrict__ dbias, T* __restrict__ dweight,
-                  i64 C, i64 chunks) {
+combine_gradients(const A* __restrict__ biases, const A* __restrict__ weights, A* __restrict__ sums, W* __restrict__ dbias,
+                  W* __restrict__ dweight, i64 C, i64 chunks) {
   const int lane = threadIdx.x & 31;
   const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = (i64)gridDim.x * blockDim.x >> 5;
   for (i64 c = warp; c < C; c += warps) {
-    T bias = 0, weight = 0;
+    A bias = 0, weight = 0;
     for (i64 k = lane; k < chunks; k += 32) {
       bias += biases[c * chunks + k];
       weight += weights[c * chunks + k];
@@ -145,27 +367,40 @@ combine_gradients(const T* __restrict__ biases, const T* __restrict__ weights, T
     bias = warp_reduce(bias, Sum());
     weight = warp_reduce(weight, Sum());
     if (lane == 0) {
-      dbias[c] = bias;
-      dweight[c] = weight;
+      sums[c] = bias;
+      sums[C + c] = weight;
+      dbias[c] = narrowed<W>(bias);
+      dweight[c] = narrowed<W>(weight);
     }
   }
 }
 
-// dx = weight * rstd * (g - mean(g) - normal * mean(g * normal)); in evaluation the statistics are constants and only
-// weight * rstd * g remains. Threads as in `normalize`.
-template <typename T, bool EVAL>
-__global__ void __launch_bounds__(256)
-input_gradient(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ weight, int has_weight,
-               const T* __restrict__ mean, const T* __restrict__ deviation, const T* __restrict__ dbias,
-               const T* __restrict__ dweight, T* __restrict__ dx, i64 planes, i64 C, i64 S, i64 count, T eps) {
-  for (i64 p = (i64)blockIdx.x * blockDim.y + threadIdx.y; p < planes; p += (i64)gridDim.x * blockDim.y) {
-    const i64 c = p % C;
-    const T centre = mean[c], scale = inverse_deviation<T, EVAL>(deviation[c], eps);
-    const T factor = scale * (has_weight ? weight[c] : T(1));
-    const T mean_g = dbias[c] / T(count), slope = dweight[c] / T(count) * scale;
-    for (i64 s = threadIdx.x; s < S; s += blockDim.x) {
-      const i64 at = p * S + s;
-      dx[at] = EVAL ? g[at] * factor : (g[at] - mean_g - (x[at] - centre) * slope) * factor;
+// dx = weight * rstd * (g - mean(g) - normal * mean(g * normal)); with `constant` statistics only weight * rstd * g remains. `masked`
+// gets the gradient of the residual. Elements as in `normalize`, `count` of them a channel.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+input_gradient(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ y, int gate,
+               const Accumulator<T>* __restrict__ weight, int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias,
+               const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ deviation, int evaluate, int constant,
+               const Accumulator<T>* __restrict__ sums, T* __restrict__ dx, T* __restrict__ masked, int has_masked, i64 packs,
+               i64 C, i64 S, int columns, i64 count, Accumulator<T> eps) {
+  typedef Accumulator<T> A;
+  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
+  GRID_STRIDE(p, packs) {
+    const i64 c = columns ? p * N % C : p / S % C;
+    const Affine<A, N> affine = channels.template at<N>(c, columns);
+    A grad[N], value[N], result[N];
+    load<N>(g + p * N, grad);
+    if (!constant || gate == COMPUTED) load<N>(x + p * N, value);
+    gated<T, N>(grad, value, y, p * N, gate, affine);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const i64 channel = columns ? c + j : c;
+      A centred = grad[j];
+      if (!constant) centred -= sums[channel] / A(count) + affine.normal(value[j], j) * (sums[C + channel] / A(count));
+      result[j] = centred * (affine.rstd[j] * affine.weight[j]);
     }
+    store<N>(dx + p * N, result);
+    if (has_masked) store<N>(masked + p * N, grad);
   }
 }

@@ -1,4 +1,9 @@
-"""Batch normalisation of (N, C, *) and its gradients on a GPU."""
+"""Batch normalisation of (N, C, *) and its gradients on a GPU, of contiguous arrays and of those with their channels last.
+
+Training reads x twice and writes y, backward reads g and x twice and writes dx, evaluation moves two elements for each; residuals
+and their gradients are one more each. ReLU moves none: its gradient is found by computing y once more, unless there is a
+residual.
+"""
 from __future__ import annotations
 
 import math
@@ -6,88 +11,184 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import channels, launch, rows
 
-_CHUNK = 8192  # elements that one block reduces: 32 KiB of float32 stay in the L1 cache for the second pass
-_MOST_CHUNKS = 1024  # a channel
-
-
-def _shape(x: Any) -> tuple[int, int, int]:
-    """(N, C, S)."""
-    return x.shape[0], x.shape[1], math.prod(x.shape[2:])
+_KEPT = 64, 8  # bytes and packs of a chunk that a thread of `plane_statistics` keeps, whichever is less
+_LARGEST = 256  # threads of its block
+_ROWS_A_CHUNK = 128
+_MOST_CHUNKS = 4096  # of rows
+OPEN, RESULT, COMPUTED = map(np.int32, range(3))  # enum Gate
 
 
-def _chunks(count: int) -> tuple[int, int]:
-    """Size and number of the chunks of a channel of `count` elements. Depends on the shape only."""
-    chunk = max(_CHUNK, launch.ceil_div(count, _MOST_CHUNKS))
-    return chunk, launch.ceil_div(count, chunk)
+class _Layout(channels.Order):
+    """`samples`, `channels` and `size` are those of (N, C, S); an array with its channels last is one of (N * S, C, 1)."""
+
+    def __init__(self, x: Any) -> None:
+        super().__init__(x)
+        self.shape, self.channels, self.size = x.shape, x.shape[1], math.prod(x.shape[2:])
+        self.count = x.shape[0] * self.size
+        if self.last:
+            self.size = 1
+
+    def like(self, out: Any, x: Any) -> Any:
+        """What a kernel writes for `out`, a result like x."""
+        return self.result(out, self.shape, x.dtype)
+
+    def pack(self, *arrays: Any) -> int:
+        """Elements that a thread moves at once."""
+        return rows.pack(self.channels if self.size == 1 else self.size, *arrays)
 
 
-def plane_threads(planes: int, size: int) -> tuple[tuple[int], tuple[int, int]]:
-    """Grid and block over planes of `size` elements: small planes share a block."""
-    along = 1
-    while along < min(size, launch.BLOCK):
-        along *= 2
-    return launch.grid_cap(launch.ceil_div(planes, launch.BLOCK // along)), (along, launch.BLOCK // along)
-
-
-def _warp_each(channels: int) -> tuple[tuple[int], tuple[int]]:
+def _warp_each(count: int) -> tuple[tuple[int], tuple[int]]:
     """Grid and block with a warp for each channel."""
-    return launch.grid_cap(launch.ceil_div(channels, 4)), (128,)
+    return launch.grid_cap(launch.ceil_div(count, 4)), (128,)
 
 
-def _kernel(name: str, dtype: Any, evaluate: bool | None = None) -> Any:
-    form = "" if evaluate is None else f", {'true' if evaluate else 'false'}"
-    return launch.kernel("batch_norm", f"{name}<{launch.ctype(dtype)}{form}>")
+def _kernel(name: str, *kinds: Any) -> Any:
+    """The kernel of these dtypes, and of so many neighbours where it takes them."""
+    names = (str(kind) if kind.__class__ is int else launch.ctype(kind) for kind in kinds)
+    return launch.kernel("batch_norm", f"{name}<{', '.join(names)}>")
 
 
-def _normalize(x: Any, weight: Any, bias: Any, mean: Any, deviation: Any, y: Any, eps: float, evaluate: bool) -> None:
-    samples, channels, size = _shape(x)
-    if x.size:
-        planes = samples * channels
-        _kernel("normalize", x.dtype, evaluate)(
-            *plane_threads(planes, size),
-            (
-                x, *launch.optional(weight, x), *launch.optional(bias, x), mean, deviation, y,
-                np.int64(planes), np.int64(channels), np.int64(size), x.dtype.type(eps),
-            ),
-        )  # fmt: skip
+def _chunks_of_planes(layout: _Layout, pack: int, size: int) -> tuple[int, int, int]:
+    """Packs of a chunk, chunks of a channel, and threads of a block."""
+    kept = min(_KEPT[0] // (pack * size), _KEPT[1])
+    packs = layout.count // pack
+    block = launch.row_block(launch.ceil_div(packs, kept), _LARGEST)
+    return block * kept, launch.ceil_div(packs, block * kept), block
 
 
-def statistics(
-    x: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, new_mean: Any, new_var: Any, momentum: float, eps: float
-) -> None:
-    """Write `mean` and `rstd` of each channel of `x` (contiguous), and the new running statistics where there are any."""
-    samples, channels, size = _shape(x)
-    count, dtype = samples * size, x.dtype
+def _chunks_of_columns(layout: _Layout, pack: int) -> tuple[int, int, tuple[int, int], tuple[int, int]]:
+    """Rows of a chunk, chunks, grid and block."""
+    chunk = max(_ROWS_A_CHUNK, launch.ceil_div(layout.count, _MOST_CHUNKS))
+    chunks, across = launch.ceil_div(layout.count, chunk), 1
+    while across < 32 and across * pack < layout.channels:
+        across *= 2
+    return chunk, chunks, (launch.ceil_div(layout.channels, across * pack), chunks), (across, launch.BLOCK // across)
+
+
+def _int64(*values: int) -> tuple[np.int64, ...]:
+    return tuple(map(np.int64, values))
+
+
+def _statistics(x: Any, layout: _Layout, running: tuple[Any, Any], mean: Any, rstd: Any, new: tuple[Any, Any], momentum: float,
+                eps: float) -> None:
+    """Write `mean` and `rstd` of each channel of `x`, and the new running statistics where there are any."""
     if not x.size:
         launch.fill(mean, 0)
         launch.fill(rstd, 0)
-        for old, new in ((running_mean, new_mean), (running_var, new_var)):
-            if new is not None and new is not old:
-                launch.deliver(old, new)
+        for old, target in zip(running, new, strict=True):
+            if target is not None and target is not old:
+                launch.deliver(old, target)
         return
-    chunk, chunks = _chunks(count)
-    means, squares = (launch.empty((channels, chunks), dtype) for _ in range(2))
-    sizes = (np.int64(count), np.int64(chunk), np.int64(chunks))
-    _kernel("chunk_statistics", dtype)(
-        launch.grid_cap(channels * chunks),
-        (launch.row_block(min(count, chunk)),),
-        (x, means, squares, np.int64(channels), np.int64(size), *sizes),
-    )
-    old_mean, has_mean = launch.optional(running_mean, mean)
-    old_var, has_var = launch.optional(running_var, mean)
-    _kernel("combine_statistics", dtype)(
-        *_warp_each(channels),
-        (
-            means, squares, mean, rstd, old_mean, mean if new_mean is None else new_mean, has_mean,
-            old_var, mean if new_var is None else new_var, has_var,
-            np.int64(channels), *sizes, dtype.type(momentum), dtype.type(eps),
-        ),
+    wide, count, pack = mean.dtype, layout.channels, layout.pack(x)
+    if layout.size == 1:
+        chunk, chunks, grid, block = _chunks_of_columns(layout, pack)
+        means, squares = (launch.empty((count, chunks), wide) for _ in range(2))
+        _kernel("column_statistics", x.dtype, pack)(
+            grid, block, (x, means, squares, *_int64(layout.count, count, chunk, chunks))
+        )
+    else:
+        packs, chunks, threads = _chunks_of_planes(layout, pack, x.dtype.itemsize)
+        chunk = packs * pack
+        means, squares = (launch.empty((count, chunks), wide) for _ in range(2))
+        sizes = _int64(count, layout.size // pack, layout.count // pack, packs, chunks)
+        _kernel("plane_statistics", x.dtype, pack)(launch.grid_cap(count * chunks), (threads,), (x, means, squares, *sizes))
+    kind, running = _running_in(wide, *running)
+    stand_in = rows.optional(None, kind, mean, x)[0]
+    arguments = (argument for old, target in zip(running, new, strict=True)
+             for argument in ((stand_in, stand_in, np.int32(0)) if target is None else (old, target, np.int32(1))))
+    _kernel("combine_statistics", wide, kind)(
+        *_warp_each(count),
+        (means, squares, mean, rstd, *arguments, *_int64(count, layout.count, chunk, chunks), wide.type(momentum),
+         wide.type(eps)),
     )  # fmt: skip
 
 
-@launch.upcast_half(statistics=(1, 2), like={3: 3, 4: 4})
+def _running_in(wide: Any, *running: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The dtype in which kernels read running statistics, and these in it: a half precision that all have, else `wide`."""
+    kinds = {array.dtype for array in running if array is not None}
+    kind = kinds.pop() if len(kinds) == 1 else wide
+    if kind.itemsize > 2 or wide == np.float64:
+        kind = wide
+    return kind, tuple(None if array is None else rows.optional(array, kind)[0] for array in running)
+
+
+def known(running_mean: Any, running_var: Any, wide: Any, eps: float) -> tuple[Any, Any]:
+    """The mean and 1 / standard deviation of evaluation, in the dtype of sums."""
+    kind, (running_mean, running_var) = _running_in(wide, running_mean, running_var)
+    mean, rstd = (launch.empty(running_mean.shape, wide) for _ in range(2))
+    if mean.size:
+        _kernel("known_statistics", wide, kind)(
+            *launch.grid_1d(mean.size), (running_mean, running_var, mean, rstd, np.int64(mean.size), wide.type(eps))
+        )
+    return mean, rstd
+
+
+def _parameters(weight: Any, bias: Any, mean: Any) -> tuple[Any, ...]:
+    """Weight and bias in the dtype of sums, each with a flag, as kernels take them; those in half precision by one launch."""
+    given = [weight, bias]
+    kinds = {array.dtype for array in given if launch.is_half(array)}
+    if len(kinds) == 1 and mean.dtype == np.float32 and mean.size:
+        halves = [launch.contiguous(array) if launch.is_half(array) else None for array in given]
+        stand_in = next(array for array in halves if array is not None)
+        wide = [mean if half is None else launch.empty(half.shape, np.float32) for half in halves]
+        arguments = (argument for half, target in zip(halves, wide, strict=True)
+                     for argument in ((stand_in if half is None else half), target, np.int32(half is not None)))
+        _kernel("widen_pair", *kinds)(*launch.grid_1d(mean.size), (*arguments, np.int64(mean.size)))
+        given = [array if half is None else target for array, half, target in zip(given, halves, wide, strict=True)]
+    return tuple(argument for array in given for argument in rows.optional(array, mean.dtype, mean))
+
+
+def _normalize(x: Any, residual: Any, parameters: tuple[Any, ...], mean: Any, deviation: Any, layout: _Layout, y: Any, eps: float,
+               evaluate: bool, relu: bool) -> None:
+    """Write `y` of what lies in memory; `parameters` are those of `_parameters`."""
+    if x.size:
+        pack, columns = layout.pack(x, residual, y), layout.size == 1
+        _kernel("normalize", x.dtype, pack)(
+            *launch.grid_1d(x.size // pack),
+            (x, *rows.optional(residual, x.dtype, x), *parameters, mean, deviation, np.int32(evaluate), np.int32(relu), y,
+             *_int64(x.size // pack, layout.channels, 1 if columns else layout.size // pack), np.int32(columns),
+             mean.dtype.type(eps)),
+        )  # fmt: skip
+
+
+def train(x: Any, residual: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float,
+          relu: bool, out: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    """(y, mean, rstd, running_mean, running_var) in training; `out` may name the running arrays themselves."""
+    out_y, *outs = out or (None,) * 5
+    layout, wide = _Layout(x), rows.accumulator(x.dtype)
+    x, residual = layout.inner(x), layout.inner(residual)
+    y = layout.like(out_y, x)
+    mean, rstd = (launch.result(target, (layout.channels,), wide) for target in outs[:2])
+    kind = _running_in(wide, running_mean, running_var)[0]
+    new_mean, new_var = (None if old is None else launch.result(target, (layout.channels,), kind)
+                         for old, target in ((running_mean, outs[2]), (running_var, outs[3])))
+    _statistics(x, layout, (running_mean, running_var), mean, rstd, (new_mean, new_var), momentum, eps)
+    _normalize(x, residual, _parameters(weight, bias, mean), mean, rstd, layout, y, eps, False, relu)
+    return (
+        layout.deliver(y, out_y),
+        launch.deliver(mean, outs[0]),
+        launch.deliver(rstd, outs[1]),
+        _deliver_running(new_mean, outs[2], running_mean),
+        _deliver_running(new_var, outs[3], running_var),
+    )
+
+
+def _deliver_running(new: Any, out: Any, old: Any) -> Any:
+    """The updated running statistic in the dtype of the old one; None where that is None."""
+    return None if old is None else launch.deliver(new if out is not None else new.astype(old.dtype, copy=False), out)
+
+
+def evaluate_with(x: Any, residual: Any, weight: Any, bias: Any, mean: Any, rstd: Any, relu: bool, out: Any) -> Any:
+    """`x` normalised with known statistics in the dtype of sums."""
+    layout = _Layout(x)
+    x, residual = layout.inner(x), layout.inner(residual)
+    y = layout.like(out, x)
+    _normalize(x, residual, _parameters(weight, bias, mean), mean, rstd, layout, y, 0.0, False, relu)
+    return layout.deliver(y, out)
+
+
 def batch_norm(
     x: Any,
     weight: Any,
@@ -103,91 +204,86 @@ def batch_norm(
 
     An empty batch leaves the running statistics as they are.
     """
-    out_y, out_mean, out_rstd, out_running_mean, out_running_var = out or (None,) * 5
-    x, dtype, channels = launch.contiguous(x), x.dtype, x.shape[1]
-    y = launch.result(out_y, x.shape, dtype)
-    mean, rstd = (launch.result(target, (channels,), dtype) for target in (out_mean, out_rstd))
-    new_mean, new_var = (
-        None if old is None else launch.result(target, (channels,), dtype)
-        for old, target in ((running_mean, out_running_mean), (running_var, out_running_var))
-    )
-    statistics(x, running_mean, running_var, mean, rstd, new_mean, new_var, momentum, eps)
-    _normalize(x, weight, bias, mean, rstd, y, eps, evaluate=False)
-    return (
-        launch.deliver(y, out_y),
-        launch.deliver(mean, out_mean),
-        launch.deliver(rstd, out_rstd),
-        deliver_running(new_mean, out_running_mean, running_mean),
-        deliver_running(new_var, out_running_var, running_var),
-    )
+    y, mean, rstd, new_mean, new_var = train(x, None, weight, bias, running_mean, running_var, momentum, eps, False, out)
+    return y, mean, rstd, new_mean, new_var
 
 
-def deliver_running(new: Any, out: Any, old: Any) -> Any:
-    """The updated running statistic in the dtype of the old one; None where that is None."""
-    return None if old is None else launch.deliver(new if out is not None else new.astype(old.dtype, copy=False), out)
-
-
-@launch.upcast_half
 def batch_norm_eval(
     x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, *, eps: float, out: Any = None
 ) -> Any:
     """`x` normalised with the running statistics."""
-    x = launch.contiguous(x)
-    mean, var = launch.as_parameter(running_mean, x), launch.as_parameter(running_var, x)
-    y = launch.result(out, x.shape, x.dtype)
-    _normalize(x, weight, bias, mean, var, y, eps, evaluate=True)
-    return launch.deliver(y, out)
+    wide = rows.accumulator(x.dtype)
+    if running_mean.dtype != wide or running_var.dtype != wide:
+        return evaluate_with(x, None, weight, bias, *known(running_mean, running_var, wide, eps), False, out)
+    layout = _Layout(x)
+    x, mean, var = layout.inner(x), launch.contiguous(running_mean), launch.contiguous(running_var)
+    y = layout.like(out, x)
+    _normalize(x, None, _parameters(weight, bias, mean), mean, var, layout, y, eps, True, False)
+    return layout.deliver(y, out)
 
 
-@launch.upcast_half(like={1: 2, 2: 2})
 def batch_norm_grad(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, out: tuple[Any, ...] | None = None
 ) -> tuple[Any, Any, Any]:
     """(dx, dweight, dbias) of `batch_norm`."""
-    return _gradients(g, x, weight, mean, rstd, 0.0, False, out)
+    dx, dweight, dbias, _ = gradients(g, x, None, weight, None, mean, rstd, OPEN, False, out)
+    return dx, dweight, dbias
 
 
-@launch.upcast_half(like={1: 2, 2: 2})
 def batch_norm_eval_grad(
     g: Any, x: Any, weight: Any, running_mean: Any, running_var: Any, *, eps: float, out: tuple[Any, ...] | None = None
 ) -> tuple[Any, Any, Any]:
     """(dx, dweight, dbias) of `batch_norm_eval`; the running statistics are constants."""
-    return _gradients(g, x, weight, running_mean, running_var, eps, True, out)
+    wide = rows.accumulator(x.dtype)
+    if running_mean.dtype == wide and running_var.dtype == wide:
+        mean, deviation, evaluate = launch.contiguous(running_mean), launch.contiguous(running_var), True
+    else:
+        (mean, deviation), evaluate = known(running_mean, running_var, wide, eps), False
+    dx, dweight, dbias, _ = gradients(g, x, None, weight, None, mean, deviation, OPEN, True, out, eps, evaluate)
+    return dx, dweight, dbias
 
 
-def _gradients(
-    g: Any, x: Any, weight: Any, mean: Any, deviation: Any, eps: float, evaluate: bool, out: tuple[Any, ...] | None
-) -> tuple[Any, ...]:
-    out_dx, out_dweight, out_dbias = out or (None,) * 3
-    samples, channels, size = _shape(x)
-    count, planes = samples * size, samples * channels
-    g, x = launch.contiguous(g), launch.contiguous(x)
-    mean, deviation = launch.as_parameter(mean, x), launch.as_parameter(deviation, x)
-    dtype = x.dtype
-    dx = launch.result(out_dx, x.shape, dtype)
-    dweight, dbias = (launch.result(target, (channels,), dtype) for target in (out_dweight, out_dbias))
+def gradients(g: Any, x: Any, y: Any, weight: Any, bias: Any, mean: Any, deviation: Any, gate: np.int32, constant: bool,
+              out: tuple[Any, ...] | None, eps: float = 0.0, evaluate: bool = False) -> tuple[Any, ...]:
+    """(dx, dweight, dbias, gradient of the residual); the last one is None unless `gate` is that of a result `y`.
+
+    With `constant` the statistics are, with `evaluate` the deviation is the variance.
+    """
+    out_dx, out_dweight, out_dbias, out_masked = (*out, None, None)[:4] if out else (None,) * 4
+    layout, kind, wide = _Layout(x), rows.gradient_dtype(x, weight), rows.accumulator(x.dtype)
+    g, x, y = map(layout.inner, (g, x, y))
+    mean, deviation = (rows.optional(array, wide)[0] for array in (mean, deviation))
+    count = layout.channels
+    dx, masked = layout.like(out_dx, x), None if y is None else layout.like(out_masked, x)
+    dweight, dbias = (launch.result(target, (count,), kind) for target in (out_dweight, out_dbias))
     if x.size:
-        chunk, chunks = _chunks(count)
-        weights, biases = (launch.empty((channels, chunks), dtype) for _ in range(2))
-        _kernel("chunk_gradients", dtype, evaluate)(
-            launch.grid_cap(channels * chunks),
-            (launch.row_block(min(count, chunk)),),
-            (
-                g, x, mean, deviation, biases, weights, np.int64(channels), np.int64(size), np.int64(count),
-                np.int64(chunk), np.int64(chunks), dtype.type(eps),
-            ),
-        )  # fmt: skip
-        _kernel("combine_gradients", dtype)(
-            *_warp_each(channels), (biases, weights, dbias, dweight, np.int64(channels), np.int64(chunks))
+        pack, columns = layout.pack(g, x, y, dx, masked), layout.size == 1
+        statistics = (x if y is None else y, gate, *_parameters(weight, bias, mean), mean, deviation, np.int32(evaluate))
+        grid: tuple[int, ...]
+        block: tuple[int, ...]
+        if columns:
+            chunk, chunks, grid, block = _chunks_of_columns(layout, pack)
+            sizes = _int64(layout.count, count, chunk, chunks)
+        else:
+            chunk, chunks, threads = _chunks_of_planes(layout, pack, x.dtype.itemsize)
+            grid, block = launch.grid_cap(count * chunks), (threads,)
+            sizes = _int64(count, layout.size // pack, layout.count // pack, chunk, chunks)
+        biases, weights = (launch.empty((count, chunks), wide) for _ in range(2))
+        _kernel("column_gradients" if columns else "plane_gradients", x.dtype, pack)(
+            grid, block, (g, x, *statistics, biases, weights, *sizes, wide.type(eps))
         )
-        _kernel("input_gradient", dtype, evaluate)(
-            *plane_threads(planes, size),
-            (
-                g, x, *launch.optional(weight, x), mean, deviation, dbias, dweight, dx, np.int64(planes),
-                np.int64(channels), np.int64(size), np.int64(count), dtype.type(eps),
-            ),
+        sums = launch.empty((2, count), wide)
+        _kernel("combine_gradients", wide, kind)(
+            *_warp_each(count), (biases, weights, sums, dbias, dweight, *_int64(count, chunks))
+        )
+        _kernel("input_gradient", x.dtype, pack)(
+            *launch.grid_1d(x.size // pack),
+            (g, x, *statistics, np.int32(constant), sums, dx, dx if masked is None else masked, np.int32(masked is not None),
+             *_int64(x.size // pack, count, 1 if columns else layout.size // pack), np.int32(columns), np.int64(layout.count),
+             wide.type(eps)),
         )  # fmt: skip
     else:
         launch.fill(dweight, 0)
         launch.fill(dbias, 0)
-    return launch.deliver_all((dx, dweight, dbias), out)
+    return (layout.deliver(dx, out_dx), launch.deliver(dweight, out_dweight), launch.deliver(dbias, out_dbias),
+            layout.deliver(masked, out_masked))

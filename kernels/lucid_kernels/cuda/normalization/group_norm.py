@@ -1,46 +1,38 @@
-"""Group normalisation on a GPU: layer normalisation of the groups, then the parameters of the channels."""
+"""Group normalisation and its gradients on a GPU: see `row_norm`."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from lucid_kernels.cuda.normalization.layer_norm import layer_norm, layer_norm_grad
-from lucid_kernels.cuda.runtime import launch, recording
+from lucid_kernels.cuda.normalization import row_norm
+from lucid_kernels.cuda.runtime import launch, rows
 
 
-def _rows(x: Any, groups: int) -> Any:
-    """The groups of all samples as rows."""
-    return launch.contiguous(x).reshape(x.shape[0], groups, -1)
-
-
-def _each(parameter: Any, x: Any) -> Any:
-    """A parameter of each channel, beside x."""
-    return launch.as_parameter(parameter, x).reshape(-1, *(1,) * (x.ndim - 2))
-
-
-@launch.upcast_half(statistics=(1, 2))
 def group_norm(
     x: Any, weight: Any, bias: Any, *, groups: int, eps: float, out: tuple[Any, ...] | None = None
 ) -> tuple[Any, ...]:
     """(y, mean, rstd) of `x`, normalised over each group of channels of a sample; see the CPU kernel."""
-    y, mean, rstd = layer_norm(_rows(x, groups), None, None, normalized_ndim=1, eps=eps)
-    y = y.reshape(x.shape)
-    if weight is not None or bias is not None:
-        recording.unrepeatable()
-    if weight is not None:
-        y *= _each(weight, x)
-    if bias is not None:
-        y += _each(bias, x)
+    out_y, out_mean, out_rstd = out or (None,) * 3
+    x, wide = launch.contiguous(x), rows.accumulator(x.dtype)
+    y = launch.result(out_y, x.shape, x.dtype)
+    mean, rstd = (launch.result(target, (x.shape[0], groups), wide) for target in (out_mean, out_rstd))
+    row_norm.forward(x, weight, bias, _layout(x, groups), eps, y, mean, rstd)
     return launch.deliver_all((y, mean, rstd), out)
 
 
-@launch.upcast_half(like={0: 1, 1: 2, 2: 2})
 def group_norm_grad(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, groups: int, out: tuple[Any, ...] | None = None
 ) -> tuple[Any, ...]:
-    """(dx, dweight, dbias) of `group_norm`; see the CPU kernel."""
-    rows, statistics = _rows(x, groups), [launch.as_parameter(statistic, x) for statistic in (mean, rstd)]
-    scaled = g if weight is None else g * _each(weight, x)
-    dx, _, _ = layer_norm_grad(_rows(scaled, groups), rows, None, *statistics, normalized_ndim=1)
-    normal = ((rows - statistics[0][..., None]) * statistics[1][..., None]).reshape(x.shape)
-    others = (0, *range(2, x.ndim))
-    return launch.deliver_all((dx.reshape(x.shape), (g * normal).sum(axis=others), g.sum(axis=others)), out)
+    """(dx, dweight, dbias) of `group_norm`; the last two in the dtype of `weight`, else of x."""
+    out_dx, out_dweight, out_dbias = out or (None,) * 3
+    g, x = launch.contiguous(g), launch.contiguous(x)
+    dx = launch.result(out_dx, x.shape, x.dtype)
+    kind = rows.gradient_dtype(x, weight)
+    dweight, dbias = (launch.result(target, (x.shape[1],), kind) for target in (out_dweight, out_dbias))
+    row_norm.backward(g, x, weight, mean, rstd, _layout(x, groups), dx, dweight, dbias)
+    return launch.deliver_all((dx, dweight, dbias), out)
+
+
+def _layout(x: Any, groups: int) -> row_norm.Layout:
+    channels, span = x.shape[1] // groups, math.prod(x.shape[2:])
+    return row_norm.Layout(x.shape[0] * groups, channels * span, groups, max(1, span))

@@ -1,62 +1,115 @@
-// instantiate: max_pool2d<float>, max_pool2d<double>, max_pool2d_grad<float>, max_pool2d_grad<double>
-// instantiate: max_pool2d_gather<float>, max_pool2d_gather<double>
-// instantiate: adaptive_max_pool2d<float>, adaptive_max_pool2d<double>
-// instantiate: avg_pool2d<float>, avg_pool2d<double>, avg_pool2d_grad<float>, avg_pool2d_grad<double>
-// instantiate: adaptive_avg_pool2d<float>, adaptive_avg_pool2d<double>
-// instantiate: adaptive_avg_pool2d_warp<float>, adaptive_avg_pool2d_warp<double>
-// instantiate: adaptive_avg_pool2d_grad<float>, adaptive_avg_pool2d_grad<double>
-//
-// 2-d pooling. `planes` is batch * channels; a plane is a contiguous h*w image. Gradients gather or walk in a fixed
-// order: no float atomics, the same bits every time.
+// 2-d pooling of images and of batches with their channels last. Gradients gather or walk in a fixed order: no float atomics, the
+// same bits every time. A thread computes one output, or of channels that come last N neighbouring ones.
+// instantiate: max_pool2d<float, 4>, max_pool2d<float, 1>, max_pool2d<double, 2>, max_pool2d<double, 1>, max_pool2d<__half, 8>
+// instantiate: max_pool2d<__half, 1>, max_pool2d<__nv_bfloat16, 8>, max_pool2d<__nv_bfloat16, 1>
+// instantiate: adaptive_max_pool2d<float, 4>, adaptive_max_pool2d<float, 1>, adaptive_max_pool2d<double, 2>
+// instantiate: adaptive_max_pool2d<double, 1>, adaptive_max_pool2d<__half, 8>, adaptive_max_pool2d<__half, 1>
+// instantiate: adaptive_max_pool2d<__nv_bfloat16, 8>, adaptive_max_pool2d<__nv_bfloat16, 1>
+// instantiate: avg_pool2d<float, 4>, avg_pool2d<float, 1>, avg_pool2d<double, 2>, avg_pool2d<double, 1>, avg_pool2d<__half, 8>
+// instantiate: avg_pool2d<__half, 1>, avg_pool2d<__nv_bfloat16, 8>, avg_pool2d<__nv_bfloat16, 1>
+// instantiate: avg_pool2d_grad<float, 4>, avg_pool2d_grad<float, 1>, avg_pool2d_grad<double, 2>, avg_pool2d_grad<double, 1>
+// instantiate: avg_pool2d_grad<__half, 8>, avg_pool2d_grad<__half, 1>, avg_pool2d_grad<__nv_bfloat16, 8>
+// instantiate: avg_pool2d_grad<__nv_bfloat16, 1>
+// instantiate: adaptive_avg_pool2d<float, 4>, adaptive_avg_pool2d<float, 1>, adaptive_avg_pool2d<double, 2>
+// instantiate: adaptive_avg_pool2d<double, 1>, adaptive_avg_pool2d<__half, 8>, adaptive_avg_pool2d<__half, 1>
+// instantiate: adaptive_avg_pool2d<__nv_bfloat16, 8>, adaptive_avg_pool2d<__nv_bfloat16, 1>
+// instantiate: adaptive_avg_pool2d_grad<float, 4>, adaptive_avg_pool2d_grad<float, 1>, adaptive_avg_pool2d_grad<double, 2>
+// instantiate: adaptive_avg_pool2d_grad<double, 1>, adaptive_avg_pool2d_grad<__half, 8>, adaptive_avg_pool2d_grad<__half, 1>
+// instantiate: adaptive_avg_pool2d_grad<__nv_bfloat16, 8>, adaptive_avg_pool2d_grad<__nv_bfloat16, 1>
+// instantiate: max_pool2d_grad<float>, max_pool2d_grad<double>, max_pool2d_grad<__half>, max_pool2d_grad<__nv_bfloat16>
+// instantiate: max_pool2d_gather<float>, max_pool2d_gather<double>, max_pool2d_gather<__half>, max_pool2d_gather<__nv_bfloat16>
+// instantiate: adaptive_avg_pool2d_warp<float, 4>, adaptive_avg_pool2d_warp<float, 1>, adaptive_avg_pool2d_warp<double, 2>
+// instantiate: adaptive_avg_pool2d_warp<double, 1>, adaptive_avg_pool2d_warp<__half, 8>, adaptive_avg_pool2d_warp<__half, 1>
+// instantiate: adaptive_avg_pool2d_warp<__nv_bfloat16, 8>, adaptive_avg_pool2d_warp<__nv_bfloat16, 1>
+// one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
-#include "common.cuh"
+#include "elements.cuh"
 
-// ---- max -------------------------------------------------------------------------------------------------------
-template <typename T>
-__device__ __forceinline__ void take_maximum(T value, i64 place, T* best, i64* where) {
-  if (value > *best || value != value) { *best = value; *where = place; }
+// Output e, or pack e of N outputs: its place in the plane, the element of the input where its plane begins, and how far apart
+// neighbouring pixels lie there. `channels` is 0 for planes (h, w), else images are (h, w, channels).
+template <int N> struct Place {
+  i64 h, w, base, step;
+  __device__ __forceinline__ Place(i64 e, i64 channels, int out_h, int out_w, i64 in_size) : base(0), step(1) {
+    if (channels) {
+      const i64 packs = channels / N;
+      base = e % packs * N;
+      step = channels;
+      e /= packs;
+    }
+    w = e % out_w;
+    e /= out_w;
+    h = e % out_h;
+    base += e / out_h * in_size * step;
+  }
+};
+
+template <int N, typename A> __device__ __forceinline__ void fill(A (&values)[N], A value) {
+#pragma unroll
+  for (int j = 0; j < N; ++j) values[j] = value;
 }
 
-template <typename T>
+// ---- max -------------------------------------------------------------------------------------------------------
+template <int N, typename T>
+__device__ __forceinline__ void take_maxima(const T* from, i64 place, Accumulator<T> (&best)[N], i64 (&where)[N]) {
+  Accumulator<T> value[N];
+  load<N>(from, value);
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+    if (value[j] > best[j] || value[j] != value[j]) {
+      best[j] = value[j];
+      where[j] = place;
+    }
+}
+
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 planes, int in_h, int in_w,
+max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 packs, i64 channels, int in_h, int in_w,
            int out_h, int out_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w,
            int dilation_h, int dilation_w, int relu) {
-  GRID_STRIDE(e, planes * out_h * out_w) {
-    const i64 oh = e / out_w % out_h, ow = e % out_w;
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> out(e, channels, out_h, out_w, (i64)in_h * in_w);
     // 64 bits: a dilated window may end beyond 2^31. Taps in the padding above and to the left are skipped.
-    i64 h0 = oh * stride_h - pad_h, w0 = ow * stride_w - pad_w;
+    i64 h0 = out.h * stride_h - pad_h, w0 = out.w * stride_w - pad_w;
     const i64 h1 = min(h0 + (i64)(kernel_h - 1) * dilation_h + 1, (i64)in_h);
     const i64 w1 = min(w0 + (i64)(kernel_w - 1) * dilation_w + 1, (i64)in_w);
     if (h0 < 0) h0 += (dilation_h - 1 - h0) / dilation_h * dilation_h;
     if (w0 < 0) w0 += (dilation_w - 1 - w0) / dilation_w * dilation_w;
-    const T* plane = x + e / out_w / out_h * in_h * in_w;
-    T best = -infinity<T>();
-    i64 where = h0 * in_w + w0;  // also the answer for a window of -inf only
+    A best[N];
+    i64 where[N];
+    fill(best, -infinity<A>());
+    fill(where, h0 * in_w + w0);  // also the answer for a window of -inf only
     for (i64 h = h0; h < h1; h += dilation_h)
-      for (i64 w = w0; w < w1; w += dilation_w) take_maximum(plane[h * in_w + w], h * in_w + w, &best, &where);
-    y[e] = relu && best < 0 ? T(0) : best;
-    indices[e] = relu && best <= 0 ? -1 : where;
+      for (i64 w = w0; w < w1; w += dilation_w)
+        take_maxima(x + out.base + (h * in_w + w) * out.step, h * in_w + w, best, where);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      indices[e * N + j] = relu && best[j] <= A(0) ? -1 : where[j];
+      if (relu && best[j] < A(0)) best[j] = A(0);
+    }
+    store<N>(y + e * N, best);
   }
 }
 
-// dx[plane, indices[plane, i]] += g[plane, i], in the order of i for every element of dx; without `add` the last one stays.
+// dx[plane, indices[plane, i]] += g[plane, i], in the order of i for every element of dx; without `add` the last one stays. The
+// sums are in their own type, of halves in an array `sums` of their own, and rounded in the end.
 // A warp owns a band of rows of one plane of dx. It walks over all outputs of that plane, 32 at a time, and adds those
 // that fall in its band. Lanes with the same target all compute the same sum; the first of them stores it. The plane
 // is cut into bands only to have enough warps when there are few planes; the result does not depend on it.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
-max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx, i64 planes, i64 in_size, i64 out_size,
-                int bands, int add, int relu, int* flag, int code) {
+max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, Accumulator<T>* sums, T* dx, i64 planes, i64 in_size,
+                i64 out_size, int bands, int add, int relu, int* flag, int code) {
+  typedef Accumulator<T> A;
   const int lane = threadIdx.x & 31;
   const i64 band_size = (in_size + bands - 1) / bands;
   // Whole warps go round this loop together: the loop variable is the same in all lanes.
   for (i64 warp = (i64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); warp < planes * bands;
        warp += (i64)gridDim.x * (blockDim.x >> 5)) {
     const i64 plane = warp / bands, begin = warp % bands * band_size, end = min(begin + band_size, in_size);
-    T* to = dx + plane * in_size;
-    for (i64 i = begin + lane; i < end; i += 32) to[i] = T(0);
+    A* to = sums + plane * in_size;
+    for (i64 i = begin + lane; i < end; i += 32) to[i] = A(0);
     __syncwarp();  // the zeros of other lanes are added to below
     for (i64 i0 = 0; i0 < out_size; i0 += 32) {
       const i64 i = i0 + lane;
@@ -65,13 +118,13 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
       const bool mine = target >= begin && target < end;
       const unsigned takers = __ballot_sync(0xffffffffu, mine);
       if (!takers) continue;
-      const T value = mine ? g[plane * out_size + i] : T(0);
-      T sum = mine ? to[target] : T(0);
+      const A value = mine ? widened(g[plane * out_size + i]) : A(0);
+      A sum = mine ? to[target] : A(0);
       int first = 32;
       for (unsigned rest = takers; rest; rest &= rest - 1) {  // every lane that takes part, in order
         const int source = __ffs((int)rest) - 1;
         const i64 other = __shfl_sync(0xffffffffu, target, source);
-        const T term = __shfl_sync(0xffffffffu, value, source);
+        const A term = __shfl_sync(0xffffffffu, value, source);
         if (mine && other == target) {
           sum = add ? sum + term : term;
           first = min(first, source);
@@ -81,6 +134,8 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
       if (first == lane) to[target] = sum;
       __syncwarp();  // the next 32 outputs may hit the same pixel
     }
+    if (sizeof(T) < sizeof(A))
+      for (i64 i = begin + lane; i < end; i += 32) dx[plane * in_size + i] = narrowed<T>(to[i]);
   }
 }
 
@@ -92,7 +147,7 @@ max_pool2d_gather(const T* __restrict__ x, const i64* __restrict__ indices, T* _
     const i64 index = indices[e];
     if (index < 0 || index >= in_size) {
       set_error(flag, code, index, in_size);
-      y[e] = T(0);
+      y[e] = narrowed<T>(0);
     } else {
       y[e] = x[e / out_size * in_size + index];
     }
@@ -119,42 +174,58 @@ __device__ __forceinline__ i64 window_divisor(const Window& h, const Window& w, 
   return count_include_pad ? h.padded * w.padded : (h.end - h.begin) * (w.end - w.begin);
 }
 
-template <typename T>
+// sum += the N elements at `from`, over `divisor`.
+template <int N, typename T>
+__device__ __forceinline__ void add(const T* from, Accumulator<T> (&sum)[N], Accumulator<T> divisor) {
+  Accumulator<T> value[N];
+  load<N>(from, value);
+#pragma unroll
+  for (int j = 0; j < N; ++j) sum[j] += value[j] / divisor;
+}
+
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int in_w, int out_h, int out_w,
+avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 packs, i64 channels, int in_h, int in_w, int out_h, int out_w,
            int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w, int count_include_pad,
            i64 divisor_override) {
-  GRID_STRIDE(e, planes * out_h * out_w) {
-    const Window h(e / out_w % out_h, in_h, kernel_h, stride_h, pad_h), w(e % out_w, in_w, kernel_w, stride_w, pad_w);
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> out(e, channels, out_h, out_w, (i64)in_h * in_w);
+    const Window h(out.h, in_h, kernel_h, stride_h, pad_h), w(out.w, in_w, kernel_w, stride_w, pad_w);
     const i64 divisor = window_divisor(h, w, count_include_pad, divisor_override);
-    const T* plane = x + e / out_w / out_h * in_h * in_w;
-    T sum = T(0);
+    A sum[N];
+    fill(sum, A(0));
     for (i64 i = h.begin; i < h.end; ++i)
-      for (i64 j = w.begin; j < w.end; ++j) sum += plane[i * in_w + j];
-    y[e] = divisor ? sum / (T)divisor : T(0);
+      for (i64 j = w.begin; j < w.end; ++j) add<N>(x + out.base + (i * in_w + j) * out.step, sum, A(1));
+#pragma unroll
+    for (int j = 0; j < N; ++j) sum[j] = divisor ? sum[j] / (A)divisor : A(0);
+    store<N>(y + e * N, sum);
   }
 }
 
 // Every input pixel gathers from the windows that cover it.
-template <typename T>
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 planes, int in_h, int in_w, int out_h, int out_w,
+avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 packs, i64 channels, int in_h, int in_w, int out_h, int out_w,
                 int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w, int count_include_pad,
                 i64 divisor_override) {
-  GRID_STRIDE(e, planes * in_h * in_w) {
-    const i64 h = e / in_w % in_h + pad_h, w = e % in_w + pad_w;  // in the padded plane, where windows start at 0
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> in(e, channels, in_h, in_w, (i64)out_h * out_w);
+    const i64 h = in.h + pad_h, w = in.w + pad_w;  // in the padded plane, where windows start at 0
     const i64 oh0 = h < kernel_h ? 0 : (h - kernel_h) / stride_h + 1, oh1 = min(h / stride_h + 1, (i64)out_h);
     const i64 ow0 = w < kernel_w ? 0 : (w - kernel_w) / stride_w + 1, ow1 = min(w / stride_w + 1, (i64)out_w);
-    const T* plane = g + e / in_w / in_h * out_h * out_w;
-    T sum = T(0);
+    A sum[N];
+    fill(sum, A(0));
     for (i64 oh = oh0; oh < oh1; ++oh) {
       const Window rows(oh, in_h, kernel_h, stride_h, pad_h);
       for (i64 ow = ow0; ow < ow1; ++ow) {
         const Window columns(ow, in_w, kernel_w, stride_w, pad_w);
-        sum += plane[oh * out_w + ow] / (T)window_divisor(rows, columns, count_include_pad, divisor_override);
+        const i64 divisor = window_divisor(rows, columns, count_include_pad, divisor_override);
+        add<N>(g + in.base + (oh * out_w + ow) * in.step, sum, (A)divisor);
       }
     }
-    dx[e] = sum;
+    store<N>(dx + e * N, sum);
   }
 }
 
@@ -163,45 +234,52 @@ avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 planes, int in_
 __device__ __forceinline__ i64 adaptive_begin(i64 i, i64 in, i64 out) { return i * in / out; }
 __device__ __forceinline__ i64 adaptive_end(i64 i, i64 in, i64 out) { return ((i + 1) * in + out - 1) / out; }
 
-template <typename T>
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-adaptive_max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 planes, int in_h, int in_w,
-                    int out_h, int out_w) {
-  GRID_STRIDE(e, planes * out_h * out_w) {
-    const i64 oh = e / out_w % out_h, ow = e % out_w;
-    const i64 h0 = adaptive_begin(oh, in_h, out_h), h1 = adaptive_end(oh, in_h, out_h);
-    const i64 w0 = adaptive_begin(ow, in_w, out_w), w1 = adaptive_end(ow, in_w, out_w);
-    const T* plane = x + e / out_w / out_h * in_h * in_w;
-    T best = -infinity<T>();
-    i64 where = h0 * in_w + w0;  // also the answer for a window of -inf only
+adaptive_max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 packs, i64 channels, int in_h,
+                    int in_w, int out_h, int out_w) {
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> out(e, channels, out_h, out_w, (i64)in_h * in_w);
+    const i64 h0 = adaptive_begin(out.h, in_h, out_h), h1 = adaptive_end(out.h, in_h, out_h);
+    const i64 w0 = adaptive_begin(out.w, in_w, out_w), w1 = adaptive_end(out.w, in_w, out_w);
+    A best[N];
+    i64 where[N];
+    fill(best, -infinity<A>());
+    fill(where, h0 * in_w + w0);  // also the answer for a window of -inf only
     for (i64 h = h0; h < h1; ++h)
-      for (i64 w = w0; w < w1; ++w) take_maximum(plane[h * in_w + w], h * in_w + w, &best, &where);
-    y[e] = best;
-    indices[e] = where;
+      for (i64 w = w0; w < w1; ++w) take_maxima(x + out.base + (h * in_w + w) * out.step, h * in_w + w, best, where);
+#pragma unroll
+    for (int j = 0; j < N; ++j) indices[e * N + j] = where[j];
+    store<N>(y + e * N, best);
   }
 }
 
-// One thread per output: small windows.
-template <typename T>
+// One thread for an output: small windows, and channels that come last.
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-adaptive_avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int in_w, int out_h, int out_w) {
-  GRID_STRIDE(e, planes * out_h * out_w) {
-    const i64 oh = e / out_w % out_h, ow = e % out_w;
-    const i64 h0 = adaptive_begin(oh, in_h, out_h), h1 = adaptive_end(oh, in_h, out_h);
-    const i64 w0 = adaptive_begin(ow, in_w, out_w), w1 = adaptive_end(ow, in_w, out_w);
-    const T* plane = x + e / out_w / out_h * in_h * in_w;
-    T sum = T(0);
+adaptive_avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 packs, i64 channels, int in_h, int in_w, int out_h, int out_w) {
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> out(e, channels, out_h, out_w, (i64)in_h * in_w);
+    const i64 h0 = adaptive_begin(out.h, in_h, out_h), h1 = adaptive_end(out.h, in_h, out_h);
+    const i64 w0 = adaptive_begin(out.w, in_w, out_w), w1 = adaptive_end(out.w, in_w, out_w);
+    A sum[N];
+    fill(sum, A(0));
     for (i64 h = h0; h < h1; ++h)
-      for (i64 w = w0; w < w1; ++w) sum += plane[h * in_w + w];
-    y[e] = sum / (T)((h1 - h0) * (w1 - w0));
+      for (i64 w = w0; w < w1; ++w) add<N>(x + out.base + (h * in_w + w) * out.step, sum, A(1));
+#pragma unroll
+    for (int j = 0; j < N; ++j) sum[j] /= (A)((h1 - h0) * (w1 - w0));
+    store<N>(y + e * N, sum);
   }
 }
 
-// One warp per output: large windows, global average pooling above all.
-template <typename T>
+// One warp for an output: large windows of planes. With N > 1 there is one window, the whole plane, which is read in packs.
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
 adaptive_avg_pool2d_warp(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int in_w, int out_h,
                          int out_w) {
+  typedef Accumulator<T> A;
   const int lane = threadIdx.x & 31;
   for (i64 e = (i64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); e < planes * out_h * out_w;
        e += (i64)gridDim.x * (blockDim.x >> 5)) {
@@ -209,31 +287,37 @@ adaptive_avg_pool2d_warp(const T* __restrict__ x, T* __restrict__ y, i64 planes,
     const i64 h0 = adaptive_begin(oh, in_h, out_h), rows = adaptive_end(oh, in_h, out_h) - h0;
     const i64 w0 = adaptive_begin(ow, in_w, out_w), columns = adaptive_end(ow, in_w, out_w) - w0;
     const T* corner = x + (e / out_w / out_h * in_h + h0) * in_w + w0;
-    T sum = T(0);
-    for (i64 i = lane; i < rows * columns; i += 32) sum += corner[i / columns * in_w + i % columns];
+    A sums[N], sum = 0;
+    fill(sums, A(0));
+    for (i64 i = lane * N; i < rows * columns; i += 32 * N)
+      add<N>(N > 1 ? corner + i : corner + i / columns * in_w + i % columns, sums, A(1));
+#pragma unroll
+    for (int j = 0; j < N; ++j) sum += sums[j];
     sum = warp_reduce(sum, Sum());
-    if (lane == 0) y[e] = sum / (T)(rows * columns);
+    if (lane == 0) y[e] = narrowed<T>(sum / (A)(rows * columns));
   }
 }
 
-template <typename T>
+template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-adaptive_avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 planes, int in_h, int in_w, int out_h,
+adaptive_avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 packs, i64 channels, int in_h, int in_w, int out_h,
                          int out_w) {
-  GRID_STRIDE(e, planes * in_h * in_w) {
-    const i64 h = e / in_w % in_h, w = e % in_w;
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> in(e, channels, in_h, in_w, (i64)out_h * out_w);
+    const i64 h = in.h, w = in.w;
     // begin(i) <= h < end(i)  <=>  floor(h * out / in) <= i <= ((h + 1) * out - 1) / in
     const i64 oh0 = h * out_h / in_h, oh1 = ((h + 1) * out_h - 1) / in_h;
     const i64 ow0 = w * out_w / in_w, ow1 = ((w + 1) * out_w - 1) / in_w;
-    const T* plane = g + e / in_w / in_h * out_h * out_w;
-    T sum = T(0);
+    A sum[N];
+    fill(sum, A(0));
     for (i64 oh = oh0; oh <= oh1; ++oh) {
       const i64 rows = adaptive_end(oh, in_h, out_h) - adaptive_begin(oh, in_h, out_h);
       for (i64 ow = ow0; ow <= ow1; ++ow) {
         const i64 columns = adaptive_end(ow, in_w, out_w) - adaptive_begin(ow, in_w, out_w);
-        sum += plane[oh * out_w + ow] / (T)(rows * columns);
+        add<N>(g + in.base + (oh * out_w + ow) * in.step, sum, (A)(rows * columns));
       }
     }
-    dx[e] = sum;
+    store<N>(dx + e * N, sum);
   }
 }

@@ -1,12 +1,16 @@
-"""2-d pooling and its gradients: see `pool2d.cu`."""
+"""2-d pooling and its gradients on a GPU: see `pool2d.cu`.
 
+All but the gradient of maxima read and write arrays with their channels last as they lie, in packs of 16 bytes. Every input and
+output element is moved once, those of overlapping windows by way of the cache; indices of maxima are 8 bytes each.
+"""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import channels, launch, rows
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32
 _LARGE_WINDOW = 64  # pixels from which a warp, not a thread, averages a window of adaptive pooling
@@ -34,6 +38,15 @@ def _output_hw(
     return height, width
 
 
+def _gather(name: str, order: channels.Order, shape: tuple[int, ...], arrays: tuple[Any, ...], *scalars: Any) -> None:
+    """Launch the kernel `name` over all outputs of `shape`; `arrays` lie in memory in this order, the indices last."""
+    pack = rows.pack(shape[1], *arrays[:2]) if order.last else 1
+    packs = math.prod(shape) // pack
+    launch.kernel("pool2d", f"{name}<{launch.ctype(arrays[0].dtype)}, {pack}>")(
+        *launch.grid_1d(packs), (*arrays, np.int64(packs), np.int64(shape[1] if order.last else 0), *scalars)
+    )
+
+
 def _planes(shape: tuple[int, ...]) -> np.int64:
     return np.int64(shape[0] * shape[1])
 
@@ -42,7 +55,6 @@ def _ints(*values: int) -> tuple[np.int32, ...]:
     return tuple(np.int32(value) for value in values)
 
 
-@launch.upcast_half(statistics=(1,))
 def max_pool2d(
     x: Any,
     *,
@@ -60,38 +72,29 @@ def max_pool2d(
     """
     hw = _output_hw(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = out if out is not None else (None, None)
-    y = launch.result(out_y, (*x.shape[:2], *hw), x.dtype)
-    indices = launch.result(out_indices, y.shape, np.dtype(np.int64))
+    scalars = _ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation, relu)
+    return _maxima("max_pool2d", x, hw, out_y, out_indices, scalars)
+
+
+def _maxima(name: str, x: Any, hw: tuple[int, int], out_y: Any, out_indices: Any, scalars: tuple[Any, ...]) -> tuple[Any, Any]:
+    order, shape = channels.Order(x), (*x.shape[:2], *hw)
+    y, indices = order.result(out_y, shape, x.dtype), order.result(out_indices, shape, np.dtype(np.int64))
     if y.size:
-        launch.kernel("pool2d", f"max_pool2d<{launch.ctype(x.dtype)}>")(
-            *launch.grid_1d(y.size),
-            (launch.contiguous(x), y, indices, _planes(x.shape),
-             *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation, relu)),
-        )  # fmt: skip
-    return launch.deliver_all((y, indices), out)
+        _gather(name, order, shape, (order.inner(x), y, indices), *scalars)
+    return order.deliver(y, out_y), order.deliver(indices, out_indices)
 
 
-@launch.upcast_half(statistics=(1,))
 def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None) -> tuple[Any, Any]:
     """`(y, indices)`: the maxima of `output_size` windows that cover the plane evenly, and their indices."""
     out_y, out_indices = out if out is not None else (None, None)
-    y = launch.result(out_y, (*x.shape[:2], *output_size), x.dtype)
-    indices = launch.result(out_indices, y.shape, np.dtype(np.int64))
-    if y.size:
-        launch.kernel("pool2d", f"adaptive_max_pool2d<{launch.ctype(x.dtype)}>")(
-            *launch.grid_1d(y.size),
-            (launch.contiguous(x), y, indices, _planes(x.shape), *_ints(*x.shape[2:], *output_size)),
-        )
-    return launch.deliver_all((y, indices), out)
+    return _maxima("adaptive_max_pool2d", x, output_size, out_y, out_indices, _ints(*x.shape[2:], *output_size))
 
 
-@launch.upcast_half
 def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu: bool = False, out: Any = None) -> Any:
     """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; else zero."""
     return _scatter(g, indices, input_shape, out, add=True, relu=relu)
 
 
-@launch.upcast_half
 def max_unpool2d(x: Any, indices: Any, *, output_size: tuple[int, int], out: Any = None) -> Any:
     """Zeros, and `x` at the `indices` of the planes of the result; the last of equal ones."""
     return _scatter(x, indices, (*x.shape[:2], *output_size), out, add=False)
@@ -104,16 +107,16 @@ def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool, 
         planes, in_size = shape[0] * shape[1], shape[2] * shape[3]
         # Bands of a plane are separate warps. Each of them reads all indices of the plane, so no more than needed.
         bands = max(1, min(launch.ceil_div(4096, planes), launch.ceil_div(in_size, 256), 32))
+        sums = launch.empty(shape, np.float32) if launch.is_half(dx) else dx
         launch.kernel("pool2d", f"max_pool2d_grad<{launch.ctype(g.dtype)}>")(
             launch.grid_cap(launch.ceil_div(planes * bands, _WARPS_PER_BLOCK)),
             (launch.BLOCK,),
-            (launch.contiguous(g), launch.contiguous(indices), dx, np.int64(planes), np.int64(in_size),
+            (launch.contiguous(g), launch.contiguous(indices), sums, dx, np.int64(planes), np.int64(in_size),
              np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), np.int32(relu), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)
 
 
-@launch.upcast_half
 def max_pool2d_gather(x: Any, indices: Any, *, out: Any = None) -> Any:
     """`y[n, c, i] = x[n, c].ravel()[indices[n, c, i]]`: the gradient of `max_pool2d_grad` with respect to `g`."""
     y = launch.result(out, indices.shape, x.dtype)
@@ -127,7 +130,6 @@ def max_pool2d_gather(x: Any, indices: Any, *, out: Any = None) -> Any:
     return launch.deliver(y, out)
 
 
-@launch.upcast_half
 def avg_pool2d(
     x: Any,
     *,
@@ -141,18 +143,14 @@ def avg_pool2d(
 ) -> Any:
     """Averages over windows."""
     hw = _output_hw(x.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
-    y = launch.result(out, (*x.shape[:2], *hw), x.dtype)
+    order, shape = channels.Order(x), (*x.shape[:2], *hw)
+    y = order.result(out, shape, x.dtype)
     if y.size:
-        launch.kernel("pool2d", f"avg_pool2d<{launch.ctype(x.dtype)}>")(
-            *launch.grid_1d(y.size),
-            (launch.contiguous(x), y, _planes(x.shape),
-             *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, bool(count_include_pad)),
-             np.int64(divisor_override or 0)),
-        )  # fmt: skip
-    return launch.deliver(y, out)
+        scalars = _ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, bool(count_include_pad))
+        _gather("avg_pool2d", order, shape, (order.inner(x), y), *scalars, np.int64(divisor_override or 0))
+    return order.deliver(y, out)
 
 
-@launch.upcast_half
 def avg_pool2d_grad(
     g: Any,
     *,
@@ -167,40 +165,37 @@ def avg_pool2d_grad(
 ) -> Any:
     """Gradient of `avg_pool2d` with respect to `x`."""
     hw = _output_hw(input_shape, kernel_size, stride, padding, (1, 1), ceil_mode)
-    dx = launch.result(out, input_shape, g.dtype)
+    order = channels.Order(g)
+    dx = order.result(out, input_shape, g.dtype)
     if dx.size:
-        launch.kernel("pool2d", f"avg_pool2d_grad<{launch.ctype(g.dtype)}>")(
-            *launch.grid_1d(dx.size),
-            (launch.contiguous(g), dx, _planes(input_shape),
-             *_ints(*input_shape[2:], *hw, *kernel_size, *stride, *padding, bool(count_include_pad)),
-             np.int64(divisor_override or 0)),
-        )  # fmt: skip
-    return launch.deliver(dx, out)
+        scalars = _ints(*input_shape[2:], *hw, *kernel_size, *stride, *padding, bool(count_include_pad))
+        _gather("avg_pool2d_grad", order, input_shape, (order.inner(g), dx), *scalars, np.int64(divisor_override or 0))
+    return order.deliver(dx, out)
 
 
-@launch.upcast_half
 def adaptive_avg_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None) -> Any:
     """Averages over `output_size` windows that cover the plane evenly."""
-    y = launch.result(out, (*x.shape[:2], *output_size), x.dtype)
+    order, shape = channels.Order(x), (*x.shape[:2], *output_size)
+    y = order.result(out, shape, x.dtype)
     if y.size:
-        arguments = (launch.contiguous(x), y, _planes(x.shape), *_ints(*x.shape[2:], *output_size))
+        sizes = _ints(*x.shape[2:], *output_size)
         window = launch.ceil_div(x.shape[2], output_size[0]) * launch.ceil_div(x.shape[3], output_size[1])
-        kind = launch.ctype(x.dtype)
-        if window < _LARGE_WINDOW:
-            launch.kernel("pool2d", f"adaptive_avg_pool2d<{kind}>")(*launch.grid_1d(y.size), arguments)
+        if order.last or window < _LARGE_WINDOW:
+            _gather("adaptive_avg_pool2d", order, shape, (order.inner(x), y), *sizes)
         else:
+            x = order.inner(x)
+            pack = rows.pack(window, x) if tuple(output_size) == (1, 1) else 1
             grid = launch.grid_cap(launch.ceil_div(y.size, _WARPS_PER_BLOCK))
-            launch.kernel("pool2d", f"adaptive_avg_pool2d_warp<{kind}>")(grid, (launch.BLOCK,), arguments)
-    return launch.deliver(y, out)
+            launch.kernel("pool2d", f"adaptive_avg_pool2d_warp<{launch.ctype(x.dtype)}, {pack}>")(
+                grid, (launch.BLOCK,), (x, y, _planes(shape), *sizes)
+            )
+    return order.deliver(y, out)
 
 
-@launch.upcast_half
 def adaptive_avg_pool2d_grad(g: Any, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
     """Gradient of `adaptive_avg_pool2d` with respect to `x`."""
-    dx = launch.result(out, input_shape, g.dtype)
+    order = channels.Order(g)
+    dx = order.result(out, input_shape, g.dtype)
     if dx.size:
-        launch.kernel("pool2d", f"adaptive_avg_pool2d_grad<{launch.ctype(g.dtype)}>")(
-            *launch.grid_1d(dx.size),
-            (launch.contiguous(g), dx, _planes(input_shape), *_ints(*input_shape[2:], *g.shape[2:])),
-        )
-    return launch.deliver(dx, out)
+        _gather("adaptive_avg_pool2d_grad", order, input_shape, (order.inner(g), dx), *_ints(*input_shape[2:], *g.shape[2:]))
+    return order.deliver(dx, out)

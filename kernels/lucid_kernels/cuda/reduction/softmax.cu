@@ -1,51 +1,111 @@
-// Softmax and log-softmax along one dimension of (outer, C, inner), with their gradients.
-// instantiate: softmax<float, false, true>, softmax<float, false, false>, softmax<float, true, true>
-// instantiate: softmax<float, true, false>, softmax<double, false, true>, softmax<double, false, false>
-// instantiate: softmax<double, true, true>, softmax<double, true, false>
-// instantiate: softmax_grad<float, false, true>, softmax_grad<float, false, false>, softmax_grad<float, true, true>
-// instantiate: softmax_grad<float, true, false>, softmax_grad<double, false, true>, softmax_grad<double, false, false>
-// instantiate: softmax_grad<double, true, true>, softmax_grad<double, true, false>
-#include "common.cuh"
+// Softmax and log-softmax along one dimension of (outer, C, inner), with their gradients. `logarithm` says which.
+// instantiate: softmax_rows<float, 4>, softmax_rows<float, 1>, softmax_rows<double, 2>, softmax_rows<double, 1>
+// instantiate: softmax_rows<__half, 8>, softmax_rows<__half, 1>, softmax_rows<__nv_bfloat16, 8>, softmax_rows<__nv_bfloat16, 1>
+// instantiate: softmax_rows_grad<float, 4>, softmax_rows_grad<float, 1>, softmax_rows_grad<double, 2>, softmax_rows_grad<double, 1>
+// instantiate: softmax_rows_grad<__half, 8>, softmax_rows_grad<__half, 1>
+// instantiate: softmax_rows_grad<__nv_bfloat16, 8>, softmax_rows_grad<__nv_bfloat16, 1>
+// instantiate: softmax_columns<float>, softmax_columns<double>, softmax_columns<__half>, softmax_columns<__nv_bfloat16>
+// instantiate: softmax_columns_grad<float>, softmax_columns_grad<double>
+// instantiate: softmax_columns_grad<__half>, softmax_columns_grad<__nv_bfloat16>
+// one module an instance
+//
+// A row of -inf gives NaN, as in torch.
+//
+// __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
+#include "rows.cuh"
 
-// A slice is read three times; the second and third time it comes from the cache. A row of -inf gives NaN, as in torch.
-template <typename T, bool LOG, bool ROWS>
-__global__ void __launch_bounds__(256, 3)
-softmax(const T* __restrict__ x, T* __restrict__ y, i64 slices, i64 C, i64 inner) {
-  typedef Slices<ROWS> S;
-  __shared__ T scratch[32];
-  for (i64 i = S::first(); i < slices; i += S::step()) {
-    const i64 base = S::base(i, C, inner);
-    T top = -infinity<T>();
-    for (i64 c = S::begin(); c < C; c += S::stride()) top = Max()(top, x[base + c * inner]);
-    top = S::reduce(top, Max(), -infinity<T>(), scratch);
-    T sum = 0;
-    for (i64 c = S::begin(); c < C; c += S::stride()) sum += exp_(x[base + c * inner] - top);
-    sum = S::reduce(sum, Sum(), T(0), scratch);
-    const T shift = LOG ? log_(sum) : T(0);
-    for (i64 c = S::begin(); c < C; c += S::stride()) {
-      const T centred = x[base + c * inner] - top;
-      y[base + c * inner] = LOG ? centred - shift : exp_(centred) / sum;
-    }
-  }
+template <typename A> __device__ __forceinline__ A softmax_of(A x, const ExpSum<A>& of, A log_sum, int logarithm) {
+  return logarithm ? x - of.top - log_sum : exp_(x - of.top) / of.sum;
 }
 
 // softmax: y * (g - sum(g * y)); log-softmax: g - exp(y) * sum(g).
-template <typename T, bool LOG, bool ROWS>
-__global__ void __launch_bounds__(256, 3)
-softmax_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restrict__ dx, i64 slices, i64 C, i64 inner) {
-  typedef Slices<ROWS> S;
-  __shared__ T scratch[32];
+template <typename A> __device__ __forceinline__ A softmax_gradient_of(A g, A y, A sum, int logarithm) {
+  return logarithm ? g - exp_(y) * sum : y * (g - sum);
+}
+
+// inner is 1.
+template <typename T, int N>
+__global__ void __launch_bounds__(512, 1)
+softmax_rows(const T* __restrict__ x, T* __restrict__ y, int logarithm, i64 slices, i64 C) {
+  typedef Accumulator<T> A;
+  typedef Slices<true> S;
+  __shared__ A scratch[32];
   for (i64 i = S::first(); i < slices; i += S::step()) {
-    const i64 base = S::base(i, C, inner);
-    T sum = 0;
-    for (i64 c = S::begin(); c < C; c += S::stride()) {
-      const i64 at = base + c * inner;
-      sum += LOG ? g[at] : g[at] * y[at];
+    const Rows<T, N> row(C, x + i * C);
+    ExpSum<A> of;
+    row.packs([&](i64, const A (&value)[1][N]) { of.add(value[0]); });
+    of.combine([&](A value, auto op, A identity) { return S::reduce(value, op, identity, scratch); });
+    const A log_sum = logarithm ? log_(of.sum) : A(0);
+    row.packs([&](i64 c, const A (&value)[1][N]) {
+      A result[N];
+#pragma unroll
+      for (int j = 0; j < N; ++j) result[j] = softmax_of(value[0][j], of, log_sum, logarithm);
+      store<N>(y + i * C + c, result);
+    });
+  }
+}
+
+template <typename T, int N>
+__global__ void __launch_bounds__(512, 1)
+softmax_rows_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restrict__ dx, int logarithm, i64 slices, i64 C) {
+  typedef Accumulator<T> A;
+  typedef Slices<true> S;
+  __shared__ A scratch[32];
+  for (i64 i = S::first(); i < slices; i += S::step()) {
+    const Rows<T, N, 2> rows(C, g + i * C, y + i * C);
+    A sum = 0;
+    rows.packs([&](i64, const A (&value)[2][N]) {
+#pragma unroll
+      for (int j = 0; j < N; ++j) sum += logarithm ? value[0][j] : value[0][j] * value[1][j];
+    });
+    sum = S::reduce(sum, Sum(), A(0), scratch);
+    rows.packs([&](i64 c, const A (&value)[2][N]) {
+      A result[N];
+#pragma unroll
+      for (int j = 0; j < N; ++j) result[j] = softmax_gradient_of(value[0][j], value[1][j], sum, logarithm);
+      store<N>(dx + i * C + c, result);
+    });
+  }
+}
+
+// A thread has every blockDim.y-th element of a slice; neighbouring threads read neighbouring slices. The second pass finds
+// what the first one read in the cache, unless the slices are long.
+template <typename T>
+__global__ void __launch_bounds__(256, 1)
+softmax_columns(const T* __restrict__ x, T* __restrict__ y, int logarithm, i64 slices, i64 C, i64 inner) {
+  typedef Accumulator<T> A;
+  __shared__ A scratch[256];
+  for (i64 first = (i64)blockIdx.x * blockDim.x; first < slices; first += (i64)gridDim.x * blockDim.x) {
+    const i64 i = first + threadIdx.x, length = i < slices ? C : 0, base = i / inner * C * inner + i % inner;
+    ExpSum<A> of;
+    for (i64 c = threadIdx.y; c < length; c += blockDim.y) {
+      const A value[1] = {widened(x[base + c * inner])};
+      of.add(value);
     }
-    sum = S::reduce(sum, Sum(), T(0), scratch);
-    for (i64 c = S::begin(); c < C; c += S::stride()) {
+    of.combine([&](A value, auto op, A) { return turns_reduce(value, op, scratch); });
+    const A log_sum = logarithm ? log_(of.sum) : A(0);
+    for (i64 c = threadIdx.y; c < length; c += blockDim.y)
+      y[base + c * inner] = narrowed<T>(softmax_of(widened(x[base + c * inner]), of, log_sum, logarithm));
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(256, 1)
+softmax_columns_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restrict__ dx, int logarithm, i64 slices, i64 C,
+                     i64 inner) {
+  typedef Accumulator<T> A;
+  __shared__ A scratch[256];
+  for (i64 first = (i64)blockIdx.x * blockDim.x; first < slices; first += (i64)gridDim.x * blockDim.x) {
+    const i64 i = first + threadIdx.x, length = i < slices ? C : 0, base = i / inner * C * inner + i % inner;
+    A sum = 0;
+    for (i64 c = threadIdx.y; c < length; c += blockDim.y) {
+      const A grad = widened(g[base + c * inner]);
+      sum += logarithm ? grad : grad * widened(y[base + c * inner]);
+    }
+    sum = turns_reduce(sum, Sum(), scratch);
+    for (i64 c = threadIdx.y; c < length; c += blockDim.y) {
       const i64 at = base + c * inner;
-      dx[at] = LOG ? g[at] - exp_(y[at]) * sum : y[at] * (g[at] - sum);
+      dx[at] = narrowed<T>(softmax_gradient_of(widened(g[at]), widened(y[at]), sum, logarithm));
     }
   }
 }

@@ -9,6 +9,8 @@
 `driver`: where CUDA's functions lie.
 `recycling`: gives arrays that nobody uses any more.
 `tuning`: what was measured of the kernels' configurations on a chip.
-`source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include,
-`tensor_cores.cuh` the instructions of chips from sm_80 on.
+`channels`: arrays with their channels last.
+`rows`: how kernels over rows and columns are launched, whose parts are in `rows.cuh`.
+`source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include, `elements.cuh` loads
+and stores halves and packs of 16 bytes, `tensor_cores.cuh` has the instructions of chips from sm_80 on.
 """

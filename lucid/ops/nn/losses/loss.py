@@ -260,8 +260,9 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     _require_class_weight(input, weight)
     require_floating("nll_loss", input)
     classes, ignored = array.shape[1 if array.ndim > 1 else 0], None
-    # On a GPU this check would wait for it.
-    if array.__class__ is not np.ndarray or _any_ignored(target, ignore_index, classes):
+    if array.__class__ is not np.ndarray:
+        ignored = ignore_index  # a GPU's kernel checks: here this would wait for it
+    elif _any_ignored(target, ignore_index, classes):
         ignored = ignore_index
         check_bounds(where(target != ignored, target, 0)._array, 0, classes, _OUT_OF_BOUNDS)
     return _nll_loss(input, target, weight, reduction=reduction, ignore_index=ignored)

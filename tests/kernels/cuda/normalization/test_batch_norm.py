@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 # planes of all sizes; (9, 2, 1000) has more elements a channel than one chunk
-SHAPES = [(5, 3), (33, 1), (4, 3, 1), (3, 2, 257), (2, 3, 5, 7), (9, 2, 1000), (2, 2, 3, 4, 5), (1, 31, 4)]
+SHAPES = [(5, 3), (33, 1), (9, 8), (4, 3, 1), (3, 2, 257), (2, 3, 16), (2, 3, 5, 7), (9, 2, 1000), (2, 2, 3, 4, 5), (1, 31, 4)]
 TOLERANCE = {np.float32: {"rtol": 5e-5, "atol": 5e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-11}}
+HALVES = [np.float16, ml_dtypes.bfloat16]
 EPS, MOMENTUM = 1e-3, 0.3
 
 
@@ -109,7 +110,8 @@ def test_evaluation(batch_norm, cp, schedule, dtype, affine):
 
 
 def test_many_chunks(batch_norm, cp, schedule, monkeypatch):
-    monkeypatch.setattr(batch_norm, "_CHUNK", 64)
+    for name, value in (("_KEPT", (64, 1)), ("_LARGEST", 32), ("_ROWS_A_CHUNK", 1)):
+        monkeypatch.setattr(batch_norm, name, value)
     test_training(batch_norm, cp, schedule, np.float32, "all")
 
 
@@ -144,25 +146,84 @@ def test_strides_and_out(batch_norm, cp):
     check(results, expected, np.float32)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def channels_last(cp, x):
+    """x on the GPU with its channels last in memory."""
+    axes = (0, *range(2, x.ndim), 1)
+    return cp.asarray(np.ascontiguousarray(x.transpose(axes))).transpose(tuple(map(axes.index, range(x.ndim))))
+
+
+def is_channels_last(array):
+    return array.transpose(0, *range(2, array.ndim), 1).flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, *HALVES])
+@pytest.mark.parametrize("shape", [(2, 8, 5, 7), (3, 3, 11, 13), (2, 16, 3, 2, 4), (1, 40, 9, 9)])
+def test_channels_last(batch_norm, cp, schedule, shape, dtype):
+    g, x, weight, bias, mean, var = data(shape, dtype)
+    tx, tg = channels_last(cp, x), channels_last(cp, g)
+    vectors = [cp.asarray(v) for v in (weight, bias, mean, var)]
+    expected = reference(x, *(v.astype(np.float64) for v in (weight, bias, mean, var)))
+    results = batch_norm.batch_norm(tx, *vectors, momentum=MOMENTUM, eps=EPS)
+    near(results, expected)
+    assert is_channels_last(results[0])
+    wanted = reference_grad(g, x, weight.astype(np.float64), *expected[1:3], True)
+    out = channels_last(cp, np.full_like(x, np.nan))
+    for grad in (tg, cp.asarray(g)):
+        grads = batch_norm.batch_norm_grad(grad, tx, vectors[0], *results[1:3], out=(out, None, None))
+        assert grads[0] is out
+        near(grads, wanted)
+    assert is_channels_last(batch_norm.batch_norm_grad(tg, tx, vectors[0], *results[1:3])[0])
+    rstd = 1 / np.sqrt(var.astype(np.float64) + EPS)
+    y = batch_norm.batch_norm_eval(tx, *vectors, eps=EPS)
+    near([y], [normalized(x.astype(np.float64), *(v.astype(np.float64) for v in (weight, bias, mean)), rstd)])
+    assert is_channels_last(y)
+
+
+def near(results, expected, slack=1.0):
+    """Half precision is rounded once, and float32 is near."""
+    for got, wanted in zip(results, expected, strict=True):
+        if got.dtype == np.float64:
+            rounding, absolute = 1e-10, 1e-10
+        else:
+            rounding, absolute = (float(ml_dtypes.finfo(got.dtype).eps) * 0.51 if got.dtype.itemsize == 2 else 1e-4) * slack, 2e-4
+        np.testing.assert_allclose(got.get().astype(np.float64), wanted, rtol=rounding, atol=absolute)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("parameters", ["half", "float32"])
 def test_halves_are_rounded_once(batch_norm, cp, dtype, parameters):
-    g, x, *vectors = data((4, 3, 33), dtype)
     of_parameters = np.dtype(dtype if parameters == "half" else np.float32)
-    vectors = [v.astype(of_parameters) for v in vectors]
-
-    def run(g, x, *vectors):
-        g, x, *vectors = (cp.asarray(v) for v in (g, x, *vectors))
-        results = batch_norm.batch_norm(x, *vectors, momentum=MOMENTUM, eps=EPS)
-        y = batch_norm.batch_norm_eval(x, *vectors, eps=EPS)
-        return (*results, y, *batch_norm.batch_norm_grad(g, x, vectors[0], *results[1:3]))
-
-    results = run(g, x, *vectors)
     halves, full = np.dtype(dtype), np.dtype(np.float32)
-    assert [v.dtype for v in results] == [halves, full, full, *[of_parameters] * 2, halves, halves, *[of_parameters] * 2]
-    wide = run(*(v.astype(np.float32) for v in (g, x, *vectors)))
-    for got, wanted in zip(results, wide, strict=True):
-        np.testing.assert_array_equal(got.get().astype(np.float32), wanted.get().astype(got.dtype).astype(np.float32))
+    for shape in ((4, 3, 33), (4, 3, 16), (6, 16), (2, 2, 600, 8)):
+        g, x, *vectors = data(shape, dtype)
+        vectors = [v.astype(of_parameters) for v in vectors]
+        on_gpu, (tg, tx) = [cp.asarray(v) for v in vectors], map(cp.asarray, (g, x))
+        weight, bias, mean, var = (v.astype(np.float64) for v in vectors)
+        poisoned = (cp.asarray(np.full_like(x, np.nan)), None, None, None, None)
+        results = batch_norm.batch_norm(tx, *on_gpu, momentum=MOMENTUM, eps=EPS, out=poisoned)
+        assert [v.dtype for v in results] == [halves, full, full, *[of_parameters] * 2]
+        expected = reference(x, weight, bias, mean, var)
+        near(results, expected)
+        grads = batch_norm.batch_norm_grad(tg, tx, on_gpu[0], *results[1:3], out=(cp.asarray(np.full_like(x, np.nan)), None, None))
+        assert [v.dtype for v in grads] == [halves, *[of_parameters] * 2]
+        near(grads, reference_grad(g, x, weight, *expected[1:3], True))
+        rstd = 1 / np.sqrt(var + EPS)
+        near([batch_norm.batch_norm_eval(tx, *on_gpu, eps=EPS)], [normalized(x.astype(np.float64), weight, bias, mean, rstd)])
+        grads = batch_norm.batch_norm_eval_grad(tg, tx, on_gpu[0], *on_gpu[2:], eps=EPS)
+        near(grads, reference_grad(g, x, weight, mean, rstd, False))
+
+
+def test_columns_with_another_mean(batch_norm, cp):
+    """The squares are summed around a chunk's first row, which may be far from the others."""
+    _, x, *_ = data((300, 9), np.float32)
+    x[0] += 500
+    x[5, 3], x[6, 4] = np.inf, np.nan
+    x[0, 5] = np.inf
+    _, mean, rstd, _, _ = batch_norm.batch_norm(cp.asarray(x), None, None, None, None, momentum=MOMENTUM, eps=EPS)
+    with np.errstate(invalid="ignore"):
+        _, expected_mean, expected_rstd, _, _ = reference(x, None, None, None, None)
+    np.testing.assert_allclose(mean.get(), expected_mean, rtol=1e-4)
+    np.testing.assert_allclose(rstd.get(), expected_rstd, rtol=1e-4)
 
 
 def test_nan_stays_in_its_channel(batch_norm, cp):

@@ -85,13 +85,57 @@ def test_nan_passes_the_relu(fused, cp):
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("parameters", ["half", "float32"])
-def test_halves_are_rounded_once(fused, cp, dtype, parameters):
-    g, x, residual, *vectors = data((4, 3, 6), dtype)
-    vectors = [v if parameters == "half" else v.astype(np.float32) for v in vectors]
-    results, gradients = run(fused, cp, g, x, residual, *vectors, training=True)
-    of_parameters = vectors[0].dtype
-    assert [a.dtype for a in results] == [dtype, np.float32, np.float32, of_parameters, of_parameters]
-    assert [a.dtype for a in gradients] == [dtype, of_parameters, of_parameters, dtype]
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("added", [True, False])
+def test_halves_are_rounded_once(fused, cp, schedule, dtype, parameters, training, added):
+    for shape in ((4, 3, 6), (3, 4, 16), (5, 16)):
+        g, x, residual, *vectors = data(shape, dtype)
+        residual = residual if added else None
+        vectors = [v if parameters == "half" else v.astype(np.float32) for v in vectors]
+        results, gradients = run(fused, cp, g, x, residual, *vectors, training=training)
+        of_parameters = vectors[0].dtype
+        assert [a.dtype for a in results] == [dtype, np.float32, np.float32, of_parameters, of_parameters]
+        assert [a.dtype for a in gradients[: 3 + added]] == [dtype, of_parameters, of_parameters, dtype][: 3 + added]
+        g, x, *vectors = (v.astype(np.float64) for v in (g, x, *vectors))
+        residual = residual.astype(np.float64) if added else None
+        values, wanted = reference(g, x, residual, *vectors, training)
+        rounding = float(ml_dtypes.finfo(dtype).eps) * 0.51
+        for got, want in zip((*results, *gradients[: 3 + added]), (*values, *wanted[: 3 + added]), strict=True):
+            np.testing.assert_allclose(got.get().astype(np.float64), want, rtol=rounding, atol=1e-4)
+
+
+def test_the_gradient_stops_where_the_result_was_rounded_to_zero(fused, cp):
+    x = np.full((1, 1, 8), 2.0**-10, np.float16)
+    weight = np.array([2.0**-16], np.float16)  # the product is half of the smallest float16, and is rounded to 0
+    zero, one = np.zeros(1, np.float16), np.ones(1, np.float16)
+    _, gradients = run(fused, cp, np.ones_like(x), x, None, weight, zero, zero, one, training=False)
+    assert not gradients[0].get().any() and not gradients[2].get().any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("added", [True, False])
+def test_channels_last(fused, cp, schedule, dtype, training, added):
+    def last(a):
+        return cp.asarray(np.ascontiguousarray(a.transpose(0, 2, 3, 1))).transpose(0, 3, 1, 2)
+
+    for shape in ((2, 8, 5, 3), (3, 3, 4, 5)):
+        g, x, residual, *vectors = data(shape, dtype)
+        residual = residual if added else None
+        on_gpu = [cp.asarray(v) for v in vectors]
+        out = (last(np.full_like(x, np.nan)), None, None, None, None)
+        given = last(residual) if added else None
+        results = fused.batch_norm_relu(last(x), given, *on_gpu, training=training, **OPTIONS, out=out)
+        assert results[0] is out[0]
+        gradients = fused.batch_norm_relu_grad(last(g), last(x), results[0] if added else None, *on_gpu[:2], *results[1:3],
+                                               training=training)
+        for array in (gradients[0], *gradients[3 : 3 + added]):
+            assert array.transpose(0, 2, 3, 1).flags.c_contiguous
+        g, x, *vectors = (v.astype(np.float64) for v in (g, x, *vectors))
+        values, wanted = reference(g, x, residual.astype(np.float64) if added else None, *vectors, training)
+        for got, want in zip((*results, *gradients[: 3 + added]), (*values, *wanted[: 3 + added]), strict=True):
+            rounding = 1e-4 if got.dtype == np.float32 else float(ml_dtypes.finfo(got.dtype).eps) * 0.51
+            np.testing.assert_allclose(got.get().astype(np.float64), want, rtol=rounding, atol=2e-4)
 
 
 def test_parity_with_the_cpu(fused, cp):

@@ -9,7 +9,9 @@ import pytest
 
 # (shape, normalized_ndim): rows for a warp and for a block, many rows (chunks of the column sums), several dimensions
 CASES = [((5, 1), 1), ((3, 31), 1), ((4, 33), 1), ((3, 257), 1), ((2, 1000), 1), ((150, 13), 1), ((2, 3, 4, 6), 2), ((7,), 1),
-         ((65, 40), 1), ((2, 5, 9), 2)]  # fmt: skip
+         ((65, 40), 1), ((2, 5, 9), 2), ((3, 64), 1)]  # fmt: skip
+LONG = [((2, 8200), 1), ((1, 4333), 1), ((1, 16_700), 1)]  # rows that do not fit into the registers of a block
+HALVES = [np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {np.float32: {"rtol": 2e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-12}}
 EPS = 1e-3
 
@@ -50,10 +52,19 @@ def data(shape, ndim, dtype, seed=0):
     return tuple(v.astype(dtype) for v in (g, x * 2 + 5, weight, bias))
 
 
+def poisoned(cp, shape, dtype):
+    """An array for a result: what a kernel forgets to write stays NaN."""
+    return cp.asarray(np.full(shape, np.nan, dtype))
+
+
 def forward_and_backward(layer_norm, cp, g, x, weight, bias, ndim):
     g, x, weight, bias = (None if v is None else cp.asarray(v) for v in (g, x, weight, bias))
-    y, mean, rstd = layer_norm.layer_norm(x, weight, bias, normalized_ndim=ndim, eps=EPS)
-    return (y, mean, rstd, *layer_norm.layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=ndim))
+    wide, split = np.float64 if x.dtype == np.float64 else np.float32, x.ndim - ndim
+    out = (poisoned(cp, x.shape, x.dtype), *(poisoned(cp, x.shape[:split], wide) for _ in range(2)))
+    y, mean, rstd = layer_norm.layer_norm(x, weight, bias, normalized_ndim=ndim, eps=EPS, out=out)
+    kind = (x if weight is None else weight).dtype
+    out = (poisoned(cp, x.shape, x.dtype), *(poisoned(cp, x.shape[split:], kind) for _ in range(2)))
+    return (y, mean, rstd, *layer_norm.layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=ndim, out=out))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -67,6 +78,32 @@ def test_values_and_gradients(layer_norm, cp, schedule, dtype, affine):
         for got, wanted in zip(results, expected, strict=True):
             assert got.dtype == dtype and got.shape == wanted.shape
             np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_longer_than_the_registers(layer_norm, cp, dtype):
+    for shape, ndim in LONG:
+        g, x, weight, bias = data(shape, ndim, dtype)
+        x[:, -50:] += 100  # the part in the registers has another mean
+        results = forward_and_backward(layer_norm, cp, g, x, weight, bias, ndim)
+        for got, wanted in zip(results, (*reference(x, weight, bias, ndim), *reference_grad(g, x, weight, ndim)), strict=True):
+            np.testing.assert_allclose(got.get(), wanted, rtol=TOLERANCE[dtype]["rtol"] * 5, atol=TOLERANCE[dtype]["atol"] * 5)
+    for place in (3, -3):
+        _, x, _, _ = data((1, 8200), 1, dtype)
+        x[0, place] = np.inf
+        y, mean, rstd = layer_norm.layer_norm(cp.asarray(x), None, None, normalized_ndim=1, eps=EPS)
+        assert np.isinf(mean.get()).all() and np.isnan(rstd.get()).all() and np.isnan(y.get()).all()
+
+
+def test_rows_that_are_not_aligned(layer_norm, cp):
+    g, x, weight, bias = data((3, 64), 1, np.float32)
+    for shifted in range(4):
+        arrays = [cp.asarray(np.concatenate([np.zeros(1, np.float32), v.ravel()]))[1:].reshape(v.shape) if k == shifted else cp.asarray(v)
+                  for k, v in enumerate((g, x, weight, bias))]
+        y, mean, rstd = layer_norm.layer_norm(*arrays[1:], normalized_ndim=1, eps=EPS)
+        grads = layer_norm.layer_norm_grad(*arrays[:3], mean, rstd, normalized_ndim=1)
+        for got, wanted in zip((y, mean, rstd, *grads), (*reference(x, weight, bias, 1), *reference_grad(g, x, weight, 1)), strict=True):
+            np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
 
 
 def test_strides_and_out(layer_norm, cp):
@@ -83,18 +120,22 @@ def test_strides_and_out(layer_norm, cp):
             np.testing.assert_array_equal(got.get(), wanted)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("parameters", ["half", "float32"])
 def test_halves_are_rounded_once(layer_norm, cp, dtype, parameters):
-    g, x, weight, bias = data((9, 33), 1, dtype)
-    if parameters == "float32":
-        weight, bias = weight.astype(np.float32), bias.astype(np.float32)
-    results = forward_and_backward(layer_norm, cp, g, x, weight, bias, 1)
-    of_parameters = np.dtype(dtype if parameters == "half" else np.float32)
-    assert [v.dtype for v in results] == [dtype, np.float32, np.float32, dtype, of_parameters, of_parameters]
-    wide = forward_and_backward(layer_norm, cp, *(v.astype(np.float32) for v in (g, x, weight, bias)), 1)
-    for got, wanted in zip(results, wide, strict=True):
-        np.testing.assert_array_equal(got.get().astype(np.float32), wanted.get().astype(got.dtype).astype(np.float32))
+    unit = float(ml_dtypes.finfo(dtype).eps) * 0.51
+    for shape in ((9, 33), (3, 64), (1, 3000), (130, 16)):
+        g, x, weight, bias = data(shape, 1, dtype)
+        if parameters == "float32":
+            weight, bias = weight.astype(np.float32), bias.astype(np.float32)
+        results = forward_and_backward(layer_norm, cp, g, x, weight, bias, 1)
+        of_parameters = np.dtype(dtype if parameters == "half" else np.float32)
+        assert [v.dtype for v in results] == [dtype, np.float32, np.float32, dtype, of_parameters, of_parameters]
+        expected = (*reference(x.astype(np.float64), weight.astype(np.float64), bias.astype(np.float64), 1),
+                    *reference_grad(g.astype(np.float64), x.astype(np.float64), weight.astype(np.float64), 1))
+        for got, wanted in zip(results, expected, strict=True):
+            rtol = 1e-5 if got.dtype == np.float32 else unit
+            np.testing.assert_allclose(got.get().astype(np.float64), wanted, rtol=rtol, atol=3e-5)
 
 
 def test_nan_and_infinity_stay_in_their_row(layer_norm, cp):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 # (shape, normalized_ndim): rows for a warp and for a block, many rows (chunks of the weight sums), several dimensions
-CASES = [((5, 1), 1), ((3, 31), 1), ((4, 33), 1), ((2, 1000), 1), ((150, 13), 1), ((2, 3, 4, 6), 2), ((7,), 1), ((65, 40), 1)]
+CASES = [((5, 1), 1), ((3, 31), 1), ((4, 33), 1), ((2, 1000), 1), ((150, 13), 1), ((2, 3, 4, 6), 2), ((7,), 1), ((65, 40), 1),
+         ((3, 64), 1), ((1, 4333), 1)]  # fmt: skip
 TOLERANCE = {np.float32: {"rtol": 2e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-12}}
 EPS = 1e-3
 

@@ -281,6 +281,69 @@ def test_strides_out_and_halves(cp, pool):
         np.testing.assert_allclose(y_.get().astype(float), exact, rtol=float(ml_dtypes.finfo(dtype).eps), atol=1e-6)
 
 
+def channels_last(cp, x):
+    return cp.asarray(np.ascontiguousarray(x.transpose(0, 2, 3, 1))).transpose(0, 3, 1, 2)
+
+
+def is_channels_last(array):
+    return array.transpose(0, 2, 3, 1).flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("case", "channels"), [("overlap", 16), ("partial", 3), ("dilated", 8), ("whole plane", 8)])
+def test_halves_and_channels_last(cp, schedule, pool, case, dtype, channels):
+    shape, kernel, stride, padding, _ = WINDOWS[case]
+    shape = (shape[0], channels, *shape[2:])
+    x = random(shape).astype(dtype)
+    y, where = max_reference(x.astype(np.float64), case, True)
+    rounding = float(ml_dtypes.finfo(dtype).eps) * 0.51 if np.dtype(dtype).itemsize == 2 else 1e-5
+    tolerance = {"rtol": rounding, "atol": 1e-6}
+    for order in (channels_last, lambda cp, array: cp.asarray(array)):
+        out = order(cp, np.full(y.shape, np.nan, dtype)), order(cp, np.full(y.shape, -5))
+        results = pool.max_pool2d(order(cp, x), out=out, **max_attributes(case, True))
+        assert all(a is b for a, b in zip(results, out, strict=True))
+        np.testing.assert_array_equal(out[0].get().astype(np.float64), y)
+        np.testing.assert_array_equal(out[1].get(), where)
+        g = random(y.shape, 1).astype(dtype)
+        wanted = np.zeros(shape)
+        for n, c, i, j in np.ndindex(*y.shape):
+            wanted[n, c].ravel()[where[n, c, i, j]] += float(g[n, c, i, j])
+        dx = pool.max_pool2d_grad(order(cp, g), out[1], input_shape=shape, out=order(cp, np.full(shape, np.nan, dtype)))
+        np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
+        np.testing.assert_array_equal(pool.max_pool2d_gather(order(cp, x), out[1]).get().astype(np.float64), y)
+        keywords = dict(kernel_size=kernel, stride=stride, padding=padding, ceil_mode=True, count_include_pad=True,
+                        divisor_override=None)
+        if case == "dilated":
+            continue
+        average, g, wanted = avg_reference(x.astype(np.float64), lambda size: random(size, 1).astype(dtype).astype(np.float64), case, True,
+                                           True, None)
+        got = pool.avg_pool2d(order(cp, x), **keywords)
+        np.testing.assert_allclose(got.get().astype(np.float64), average, **tolerance)
+        dx = pool.avg_pool2d_grad(order(cp, g.astype(dtype)), input_shape=shape, **keywords)
+        np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
+        if order is channels_last:
+            assert is_channels_last(got) and (is_channels_last(dx) or case == "whole plane")  # whose result has no order
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("shape", "output_size"), [((2, 16, 7, 9), (3, 4)), ((2, 8, 8, 16), (1, 1)), ((2, 3, 8, 9), (1, 1))])
+def test_adaptive_halves_and_channels_last(cp, schedule, pool, dtype, shape, output_size):
+    x, g = random(shape).astype(dtype), random((*shape[:2], *output_size), 1).astype(dtype)
+    rounding = float(ml_dtypes.finfo(dtype).eps) * 0.51 if np.dtype(dtype).itemsize == 2 else 1e-5
+    tolerance = {"rtol": rounding, "atol": 1e-6}
+    average, wanted = adaptive_reference(x.astype(np.float64), g.astype(np.float64))
+    maxima, where = adaptive_max_reference(x.astype(np.float64), output_size)
+    for order in (channels_last, lambda cp, array: cp.asarray(array)):
+        y = order(cp, np.full(g.shape, np.nan, dtype))
+        assert pool.adaptive_avg_pool2d(order(cp, x), output_size=output_size, out=y) is y
+        np.testing.assert_allclose(y.get().astype(np.float64), average, **tolerance)
+        dx = pool.adaptive_avg_pool2d_grad(order(cp, g), input_shape=shape, out=order(cp, np.full(shape, np.nan, dtype)))
+        np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
+        results = pool.adaptive_max_pool2d(order(cp, x), output_size=output_size, out=(y, None))
+        np.testing.assert_array_equal(y.get().astype(np.float64), maxima)
+        np.testing.assert_array_equal(results[1].get(), where)
+
+
 def test_empty(cp, pool):
     x = cp.empty((0, 3, 4, 4))
     keywords = dict(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)

@@ -1,4 +1,4 @@
-"""The negative log-likelihood of class indices and its gradient, for NumPy and CuPy: `table(xp, entries)` binds them to either.
+"""The negative log-likelihood of class indices and its gradient, on the CPU: `table(entries)` makes them of other operations.
 
 Steps of arrays in one operation: as operations of their own, they take small batches twice the time.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 Array = Any
 Kernel = Callable[..., Any]
 
 _ALL = {"axis": None, "keepdims": False}
 
 
-def table(xp: Any, entries: Mapping[str, Kernel]) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy), with the other `entries` of the backend."""
+def table(entries: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """The operations, with the other `entries` of the backend."""
     gather, scatter, where = (entries[name] for name in ("gather", "scatter", "where"))
 
     def weighted(target: Array, weight: Array | None, ignore_index: int | None, dtype: Any) -> tuple[Array, Any, Any]:
@@ -59,7 +61,7 @@ def table(xp: Any, entries: Mapping[str, Kernel]) -> dict[str, Kernel]:
             slopes = slopes * weights
         if valid is not None:
             slopes = where(valid, slopes, slopes.dtype.type(0))
-        result = xp.zeros(shape if len(shape) > 1 else (1, *shape), g.dtype)
+        result = np.zeros(shape if len(shape) > 1 else (1, *shape), g.dtype)
         scatter(result, classes[:, None], slopes[:, None] if slopes.ndim else slopes, axis=1, out=result)
         return result.reshape(shape)
 
