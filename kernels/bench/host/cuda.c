@@ -1,5 +1,5 @@
 // A CUDA whose calls succeed at once and compute nothing: what is left of a call's time is the host's own.
-// The runtime's functions stand here as rt_<name>; `stub.py` puts them in place of those linked into CuPy.
+// The runtime's functions stand here as rt_<name>; `stub.py` puts them in place of those linked into CuPy, and says which CUDA it is.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -46,8 +46,8 @@ static int move(void* to, const void* from, size_t bytes) { stub_count(COPIES); 
 // ------------------------------------------------------------------------------------------------------------ runtime
 int rt_cudaGetDevice(int* device) { *device = 0; return 0; }
 int rt_cudaGetDeviceCount(int* count) { *count = 1; return 0; }
-int rt_cudaDriverGetVersion(int* version) { *version = 13000; return 0; }
-int rt_cudaRuntimeGetVersion(int* version) { *version = 13000; return 0; }
+int rt_cudaDriverGetVersion(int* version) { *version = 1000 * CUDA; return 0; }
+int rt_cudaRuntimeGetVersion(int* version) { *version = 1000 * CUDA; return 0; }
 int rt_cudaDeviceGetAttribute(int* value, int attribute, int device) { return device_attribute(value, attribute); }
 int rt_cudaGetDeviceProperties(char* properties, int device) { strcpy(memset(properties, 0, 800), "stub"); return 0; }
 int rt_cudaMalloc(void** p, size_t bytes) { return map(p, bytes); }
@@ -79,7 +79,7 @@ const char* rt_cudaGetErrorString(int error) { return "an error of the stub"; }
 
 // ------------------------------------------------------------------------------------------------------------- driver
 int cuInit(unsigned flags) { return 0; }
-int cuDriverGetVersion(int* version) { *version = 13000; return 0; }
+int cuDriverGetVersion(int* version) { *version = 1000 * CUDA; return 0; }
 int cuDeviceGetCount(int* count) { *count = 1; return 0; }
 int cuDeviceGet(int* device, int ordinal) { *device = 0; return 0; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return device_attribute(value, attribute); }

@@ -72,8 +72,10 @@ def install() -> Stub:
     os.environ["CUPY_CACHE_IN_MEMORY"] = "1"  # what is "compiled" here must not be found by a real run
     with tempfile.TemporaryDirectory() as folder:
         extensions = _extensions()
-        driver = _load(_build(_driver(extensions), pathlib.Path(folder), "libcuda.so.1"))
-        for name, symbols in _linked(extensions).items():
+        libraries = _linked(extensions)
+        cuda = next(name.rpartition(".")[2] for name in libraries if name.startswith("libcublas."))  # has CUDA's version
+        driver = _load(_build(f"#define CUDA {cuda}\n{_driver(extensions)}", pathlib.Path(folder), "libcuda.so.1"))
+        for name, symbols in libraries.items():
             _load(_build(_library(symbols), pathlib.Path(folder), name, driver=True))
         for path, symbols in _runtimes(extensions).items():
             _redirect(path, symbols, driver)

@@ -5,10 +5,14 @@ The first call of an operation with arrays of these shapes and dtypes, these att
 temporary arrays stand among the parameters. Later calls put the addresses of their arrays there (`native`); results come from
 rings (`recycling`).
 
-What a plan may depend on is its key: the shape, the dtype and the alignment of each array, which arrays are the same, which are
-None, all attributes, whether there is `out`, whether convolutions are TF32, the stream and the device. Everything else is
-called as it was: arrays that are not C-contiguous or have no elements, attributes of other types than `_PLAIN`, a stream that
-is being captured, an allocator that somebody has set, and calls whose launchers do what was not recorded.
+What a plan may depend on is its key: the shape, the dtype, the strides and the alignment of each array, which arrays are the
+same, which are None, all attributes but those that `move`, whether there is `out`, whether convolutions are TF32, the stream and
+the device. Everything else is called as it was: arrays without elements, attributes of other types than `_PLAIN` and dtypes, a
+stream that is being captured, an allocator that somebody has set, and calls whose launchers do what was not recorded, such as
+copying an array with gaps.
+
+An attribute that moves, such as the offset of random numbers, is an integer of which the launcher makes arguments of 64 bits
+and nothing else: `recording.moving` notes them. Plans put it there as they put an address.
 
 LUCID_GPU_PLANS=0 turns plans off.
 """
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
@@ -30,6 +34,7 @@ MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ woul
 
 Kernel = Callable[..., Any]
 _ndarray = cupy.ndarray
+_HALF = 1 << 63
 _PLAIN = frozenset((int, bool, float, str, tuple, type(None)))
 _stream = cupy.cuda.get_current_stream
 _device = cupy.cuda.runtime.getDevice
@@ -57,10 +62,11 @@ class Plan:
         self.allocator = _allocator()
 
 
-def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
+def planned(kernel: Kernel, recordable: Kernel | None = None, moves: Sequence[str] = ()) -> Kernel:
     """`kernel`, an entry of a table of operations, by plans where they are right.
 
-    `recordable` is what is recorded, if not `kernel` itself: it computes the same of floating arrays of one dtype.
+    `recordable` is what is recorded, if not `kernel` itself: it computes the same of floating arrays of one dtype. The attributes
+    `moves` are not in the key.
     """
     if not ENABLED:
         return kernel
@@ -104,13 +110,14 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
         key: list[Any] = [stream.ptr]
         given: list[Any] = []
         pointers: list[int] = []
+        moving: list[int] = []
         misaligned = 0
         for array in arrays:
             if array.__class__ is _ndarray:
-                if not array._c_contiguous:
-                    return kernel(*arrays, **attributes)
                 pointer = array.data.ptr
                 key += array.shape, array.dtype.char
+                if not array._c_contiguous:
+                    key += "strides", array.strides
                 misaligned |= pointer
                 pointers.append(pointer)
                 given.append(array)
@@ -129,14 +136,19 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
                         if array is None:
                             key.append(None)
                             continue
-                        if array.__class__ is not _ndarray or not array._c_contiguous:
+                        if array.__class__ is not _ndarray:
                             return kernel(*arrays, **attributes)
                         key += array.shape, array.dtype.char
+                        if not array._c_contiguous:
+                            key += "strides", array.strides
                         pointer = array.data.ptr
                         misaligned |= pointer
                         pointers.append(pointer)
                         given.append(array)
-                elif kind not in _PLAIN:
+                elif name in moves:
+                    key.append(name)
+                    moving.append((value + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
+                elif kind not in _PLAIN and not isinstance(value, np.dtype):
                     return kernel(*arrays, **attributes)
                 else:
                     # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
@@ -151,7 +163,7 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
         found = tuple(key)
         plan = plans.get(found)
         if plan is None:
-            return _first(plans, found, recordable or kernel, kernel, arrays, attributes, given, pointers, stream)
+            return _first(plans, found, recordable or kernel, kernel, arrays, attributes, given, pointers, stream, moves)
         if plan is False or (key[0] and stream.is_capturing()):
             return kernel(*arrays, **attributes)
         if plan.allocator is not _allocator():
@@ -164,6 +176,7 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
             pointers.append(pointer)
         if plan.flagged:
             pointers.append(launch.error_flag().data.ptr)
+        pointers += moving
         status = run(plan.address, key[0], *pointers)
         if status:
             driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
@@ -176,9 +189,9 @@ def planned(kernel: Kernel, recordable: Kernel | None = None) -> Kernel:
 
 
 def _first(plans: dict[Any, Any], key: Any, recordable: Kernel, kernel: Kernel, arrays: Any, attributes: dict[str, Any],
-           given: list[Any], pointers: list[int], stream: Any) -> Any:
+           given: list[Any], pointers: list[int], stream: Any, moves: Sequence[str]) -> Any:
     """The result of a call that has no plan yet, which it gets."""
-    if not given or any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
+    if any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
         return kernel(*arrays, **attributes)
     if recordable is not kernel and not _alike(given, arrays):
         plans[key] = False
@@ -189,7 +202,7 @@ def _first(plans: dict[Any, Any], key: Any, recordable: Kernel, kernel: Kernel, 
         result = recordable(*arrays, **attributes)
     if len(plans) >= MOST_PLANS:
         plans.clear()
-    plan = _plan(record, result, given, pointers, key[0])
+    plan = _plan(record, result, given, pointers, key[0], [name for name in attributes if name in moves])
     if plan and before is not None and driver.operations() != before + len(record.steps):
         raise AssertionError(f"{kernel.__name__}: CuPy has done what a plan does not repeat; launchers say so by `unrepeatable`")
     plans[key] = plan
@@ -202,9 +215,10 @@ def _alike(given: list[Any], arrays: Any) -> bool:
     return len(chars) == 1 and chars <= {"f", "d"} and all(array is not None for array in arrays)
 
 
-def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], stream: int) -> Plan | bool:
+def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], stream: int, moving: list[str]
+          ) -> Plan | bool:
     """The plan that repeats a recorded call; False where there is none."""
-    if not record.repeatable or not record.steps:
+    if not record.repeatable or not record.steps or {name for name, _ in record.moving} != {*moving}:
         return False
     fresh = {array.data.ptr: array for array in record.arrays if array.size}
     made: list[Any] = []  # new arrays in the order of their pointers
@@ -231,7 +245,7 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         if same is not None:
             results.append((False, same))
             continue
-        if value.__class__ is not _ndarray or not value._c_contiguous or not value.size:
+        if value.__class__ is not _ndarray or not value.size or not recycling.has_no_gaps(value):
             return False
         pointer = value.data.ptr
         source = fresh.get(pointer)
@@ -241,21 +255,26 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         number = number_of(pointer)
         assert number is not None
         results.append((True, number - len(pointers)))
-    program = _program(record, number_of)
+    # What comes after the arrays: the flag and what moves.
+    last = native.MOST_POINTERS - 1
+    program = _program(record, number_of, {id(number): last - 1 - moving.index(name) for name, number in record.moving})
     if program is None:
         return False
-    count = len(pointers) + len(made)
-    if count + (record.flag is not None) > native.MOST_POINTERS:
+    count, flagged = len(pointers) + len(made), record.flag is not None
+    if count + flagged + len(moving) >= last - len(moving):
         return False
-    program.move(native.MOST_POINTERS - 1, count)  # the flag comes last
+    program.move({last: count, **{last - 1 - place: count + flagged + place for place in range(len(moving))}})
     program.finish()
     device = _device()
-    rings = [recycling.ring(array.shape, array.dtype, stream, device) for array in made]
+    rings = [recycling.ring(array.shape, array.dtype, stream, device, None if array._c_contiguous else array.strides)
+             for array in made]
     return Plan(program, rings, results, many, record.flag is not None)
 
 
-def _program(record: recording.Recorder, number_of: Callable[[int], int | None]) -> native.Program | None:
-    """The steps of a record; None if a kernel reads or writes an array that is not known."""
+def _program(record: recording.Recorder, number_of: Callable[[int], int | None], moving: dict[int, int]) -> native.Program | None:
+    """The steps of a record; None if a kernel reads or writes an array that is not known. `moving` has the numbers of arguments
+    that move, by their identity.
+    """
     program = native.Program()
     for step in record.steps:
         if step[0] is None:
@@ -275,6 +294,8 @@ def _program(record: recording.Recorder, number_of: Callable[[int], int | None])
                 if number is None:
                     return None
                 parameters.append(number)
+            elif id(argument) in moving:
+                parameters.append(moving[id(argument)])
             elif isinstance(argument, (np.generic, np.ndarray)):
                 parameters.append(argument.tobytes())
             else:
