@@ -84,9 +84,9 @@ class ComposedOptimizer(Optimizer):
         count(state)
 
     def write_options(self) -> None:
-        """Write learning rates and other options that have changed since the last step to where captured steps read them.
+        """Write learning rates and other options that have changed to where captured steps read them.
 
-        It comes before each replay of a captured step. A learning rate that is a tensor on the device needs it not. PyTorch has no
+        It comes before each replay of a step. A learning rate that is a tensor on the device needs it not. PyTorch has no
         such method: there a captured number stays as it was.
         """
         _gpu.write_options(self)
@@ -112,10 +112,11 @@ class ComposedOptimizer(Optimizer):
             with enable_grad():
                 loss = closure()
         for group, pairs in self._ready():
+            left: Sequence[tuple[Tensor, Tensor]] = pairs
             if self._rule and not group.get("differentiable"):
-                pairs = _gpu.unscaled(self, group, _gpu.step(self, group, pairs))
-            if pairs:
-                self._update_group(group, pairs)
+                left = _gpu.unscaled(self, group, _gpu.step(self, group, pairs))
+            if left:
+                self._update_group(group, left)
         return loss
 
     def _update_group(self, group: Group, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:

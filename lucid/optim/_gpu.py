@@ -1,7 +1,7 @@
 """Steps on a GPU: one launch for the parameters of a group, whichever optimizer it is.
 
-The kernel reads on the device what lies there: with `capturable` or `fused` the counts of steps, a learning rate that is a tensor,
-and with `capturable` all other options too, so that a captured step can be repeated with others.
+The kernel reads on the device what lies there: with `capturable` or `fused` the counts of steps, a learning rate that is a
+tensor, and with `capturable` all other options too, so that a captured step can be repeated with others.
 """
 from __future__ import annotations
 
@@ -50,7 +50,12 @@ def _step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> None:
     copies: Copies = []
     capturing = backends.gpu_module().streams.get_current_stream().is_capturing()
     for param, grad in pairs:
+        before = len(optimizer.state.get(param) or ())
         state, numbers, names = optimizer._begun(param, group)
+        if capturing and len(state) != before:  # a graph would let it begin anew each time
+            state.clear()
+            raise RuntimeError(f"the first step() of {type(optimizer).__name__} must not be captured, as the state begins in it: "
+                               "take one before")
         array = param._array
         row = [array, grad._array]
         written.append(param)
@@ -70,12 +75,9 @@ def _step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> None:
             written += numbers
             continue
         if capturing and numbers:
-            raise RuntimeError(f"step() of {type(optimizer).__name__} is being captured, but counts its steps on the host: make it "
-                               "with capturable=True")
+            raise RuntimeError(f"step() of {type(optimizer).__name__} is being captured, but counts its steps on the host: make "
+                               "it with capturable=True")
         counts.append(optimizer._counted(state, group))
-        if capturing and any(counts[-1]):
-            raise RuntimeError(f"the first step() of {type(optimizer).__name__} with dampening must not be captured: it differs "
-                               "from the others")
     run(_KERNEL, [array for row in rows for array in row],
         {"rule": optimizer._rule, "counts": counts, "options": optimizer._options(group),
          **dict(_device_options(optimizer, group, pairs[0][0]))})
@@ -121,8 +123,8 @@ def write_options(optimizer: Any) -> None:
 
 
 def unscaled(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> Pairs:
-    """What `found_inf` and `grad_scale` of a fused optimizer leave of `pairs` that lie on a CPU: none, or all with their gradients
-    divided by the scale, in place.
+    """What `found_inf` and `grad_scale` of a fused optimizer leave of `pairs` on a CPU: none, or all with their gradients divided
+    by the scale, in place.
     """
     found_inf, scale = (getattr(optimizer, name, None) for name in ("found_inf", "grad_scale"))
     if not group.get("fused") or (found_inf is None and scale is None):

@@ -51,7 +51,8 @@ class Adagrad(ComposedOptimizer):
 
     def _begin(self, param: Tensor, group: Group) -> State:
         value: Any = group["initial_accumulator_value"]
-        return {"step": new_number(param, group), "sum": full_like(param.detach(), complex(value, value) if param.is_complex() else value)}
+        start = full_like(param.detach(), complex(value, value) if param.is_complex() else value)
+        return {"step": new_number(param, group), "sum": start}
 
     def _rule_options(self, group: Group) -> tuple[float, ...]:
         return group["lr_decay"], group["eps"]

@@ -16,9 +16,9 @@ class Adam(ComposedOptimizer):
     """Adam, with `decoupled_weight_decay` AdamW, with `amsgrad` AMSGrad, as `torch.optim.Adam`.
 
     State of a parameter: 'step', a 0-d float32 tensor on the CPU, with `fused` or `capturable` where the parameter is, and
-    'exp_avg', 'exp_avg_sq' and with `amsgrad` 'max_exp_avg_sq' like the parameter. `lr` and `betas` may be tensors of one element.
-    `foreach` is accepted and changes nothing: a step is one kernel for all parameters anyway. A step with `capturable` may be
-    captured (`write_options`). With `differentiable`, where it is composed of operations, parameters must not be leaves.
+    'exp_avg', 'exp_avg_sq' and with `amsgrad` 'max_exp_avg_sq' like the parameter. `lr` and `betas` may be tensors of one
+    element. `foreach` is accepted and changes nothing: a step is one kernel for all parameters anyway. A step with `capturable`
+    may be captured (`write_options`). With `differentiable`, where it is composed of operations, parameters must not be leaves.
 
     Raises ValueError for options out of range.
     """

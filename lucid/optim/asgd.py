@@ -55,8 +55,9 @@ class ASGD(ComposedOptimizer):
 
     def _begin(self, param: Tensor, group: Group) -> State:
         # PyTorch's numbers are with the parameter in any case.
-        return {"step": tensor(0.0, dtype=_dtypes.float32, device=param.device), "eta": tensor(float(group["lr"]), dtype=_dtypes.float32, device=param.device),
-                "mu": tensor(1.0, dtype=_dtypes.float32, device=param.device), "ax": zeros_like(param)}
+        numbers = {"step": 0.0, "eta": float(group["lr"]), "mu": 1.0}
+        return {**{name: tensor(value, dtype=_dtypes.float32, device=param.device) for name, value in numbers.items()},
+                "ax": zeros_like(param)}
 
     def _rule_options(self, group: Group) -> tuple[float, ...]:
         return group["lambd"], group["alpha"], group["t0"]

@@ -53,7 +53,8 @@ class NAdam(ComposedOptimizer):
                     entries["mu_product"] = tensor(entries["mu_product"], dtype=_dtypes.float32, device="cpu")
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        return {"step": new_number(param, group), "mu_product": new_number(param, group, 1.0), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        return {"step": new_number(param, group), "mu_product": new_number(param, group, 1.0),
+                "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
     def _rule_options(self, group: Group) -> tuple[float, ...]:
         return (*group["betas"], group["eps"], group["decoupled_weight_decay"], group["momentum_decay"])

@@ -238,8 +238,9 @@ class Optimizer:
         """Load what `state_dict()` gave. Parameters are matched by position.
 
         State tensors are copied, to the device and for floating-point parameters to the dtype of their parameter; 'step'
-        goes to the CPU, with `capturable` or `fused` to the parameter. NumPy arrays are taken as tensors. Raises ValueError, with nothing changed, if the groups differ in
-        number or size or a state tensor has another shape than its parameter.
+        goes to the CPU, with `capturable` or `fused` to the parameter. NumPy arrays are taken as tensors.
+        Raises ValueError, with nothing changed, if the groups differ in number or size or a state tensor has another shape than
+        its parameter.
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():

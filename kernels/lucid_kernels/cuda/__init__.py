@@ -3,7 +3,8 @@
 `convolution`, `normalization`, `attention`, `recurrent`, `reduction`, `pooling`: the families, as in
 `lucid_kernels.cpu`.
 `elementwise`, `indexing`, `interpolation`, `losses`, `random`: likewise.
-`optimizer`: SGD's and Adam's steps.
+`multi_tensor`: steps of optimizers with lists of tensors.
+`optimizer`: SGD's and Adam's, as the CPU has them.
 `matmul`: products by cuBLAS.
 `runtime`: loading and launching.
 
@@ -12,8 +13,8 @@ measured of convolutions on a chip, nothing so far.
 
 All kernels but those of convolutions on tensor cores have passed the three tiers of `kernels/README.md`, the last on an H200
 (driver 580.159, CuPy 14.2, CUDA 13.0), where compute-sanitizer's memcheck and racecheck find nothing in their float32 tests
-(racecheck was not run to the end for `attention` and `optimizer`). They are not tuned: tile sizes and thresholds are reasoned.
-There (kernel times by CUPTI)
+(racecheck was not run to the end for `attention`). Not so `multi_tensor`, which is newer. They are not tuned: tile sizes and
+thresholds are reasoned. There (kernel times by CUPTI)
 
 - elementwise kernels move 3.9 to 4.9 TB/s, a copy 4.1; CuPy's own move half of that, and `var` is six of them;
 - a launch costs the host 13 us (6 in CuPy's launch, 3 for the memory of the result), with the operation around it 15;

@@ -389,12 +389,12 @@ multi_tensor(i64* words, int tensors, Options options, Counts counts, int counte
   }
   if (!counted) return;
   // The last block counts: no other one reads the numbers any more.
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) last = atomicAdd(reinterpret_cast<int*>(words + DONE), 1) == int(gridDim.x) - 1;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(reinterpret_cast<int*>(words + DONE), 1) == int(gridDim.x) - 1;
+  }
   __syncthreads();
   if (!last) return;
-  __threadfence();
   for (int k = threadIdx.x; k < tensors; k += blockDim.x) {
     double s[COUNTS], f[FACTORS];
     advance(k, s, f);

@@ -35,14 +35,14 @@ RULES = {
 }
 
 
-def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[float], kept: Numbers | None = None, lr: Any = None,
-         found_inf: Any = None, grad_scale: Any = None) -> None:
-    """A step of an optimizer by the name of its `rule`: `arrays` are the rows of the tensors, `counts` their numbers as before it.
+def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[float], kept: Numbers | None = None,
+         lr: Any = None, found_inf: Any = None, grad_scale: Any = None) -> None:
+    """A step of an optimizer by the name of its `rule`: `arrays` are the rows of the tensors, `counts` their numbers before it.
 
     Counts that are arrays are counted on. `lr`, an array (float32) on the device, comes in the place of the first option; with
-    `kept` all are read from there, where they are written first if they have changed. With `grad_scale` the gradients are divided by it, in place; with a `found_inf` other than 0 nothing happens.
-    Tensors of one dtype and with the same counts, or with arrays of counts, are one launch. One that is listed twice takes its
-    second step after the first.
+    `kept` all are read from there, where they are written first if they have changed. With `grad_scale` the gradients are divided
+    by it, in place; with a `found_inf` other than 0 nothing happens. Tensors of one dtype and with the same counts, or with
+    arrays of counts, are one launch. One that is listed twice takes its second step after the first.
     """
     width = len(arrays) // len(counts) if counts else 0
     rows = [arrays[number * width : (number + 1) * width] for number in range(len(counts))]
@@ -60,9 +60,11 @@ def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[fl
         if chosen is None:
             chosen = lists[key] = _List(param.dtype)
         chosen.add(row, numbers if counted else (), RULES[rule])
+    given = [None, lr, found_inf, grad_scale]
     if kept is not None:
         kept.write(options)
-    scalars = [0 if array is None else array.data.ptr for array in (kept and kept.array, lr, found_inf, grad_scale)]
+        given[0] = kept.array
+    scalars = [0 if array is None else array.data.ptr for array in given]
     carried = np.zeros(1, _OPTIONS)
     carried["at"][0, : len(options)] = options
     for (_, numbers), chosen in lists.items():
@@ -117,7 +119,8 @@ class _List:
                 addresses.append((array if array._c_contiguous and array.dtype == dtype else self.copied(array, dtype)).data.ptr)
         addresses += [0] * (2 + rule.moments - len(row))
         if numbers:
-            self.numbers += [(array if array.dtype == np.float32 else self.copied(array, np.float32)).data.ptr for array in numbers]
+            single = np.float32
+            self.numbers += [(array if array.dtype == single else self.copied(array, single)).data.ptr for array in numbers]
         else:
             self.numbers += [0] * rule.counted
 

@@ -8,6 +8,7 @@
 `native`: makes the calls of a plan.
 `driver`: where CUDA's functions lie.
 `recycling`: gives arrays that nobody uses any more.
+`words`: tables of addresses and numbers in device memory.
 `source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include,
 `tensor_cores.cuh` the instructions of chips from sm_80 on.
 """

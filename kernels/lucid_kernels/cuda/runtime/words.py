@@ -24,8 +24,8 @@ def table(key: Any, words: list[int]) -> Any:
     """An int64 array with these words, on the current device and for the current stream. The first one is 0, and the kernel's
     own: it is 0 again when the kernel is done.
 
-    Tables of one `key` share their memory. While the stream is being captured a table has memory of its own, which the graph fills
-    each time it runs: what is called later would change it.
+    Tables of one `key` share their memory. While the stream is being captured a table has memory of its own, which the graph
+    fills each time it runs: what is called later would change it.
     """
     stream = cupy.cuda.get_current_stream()
     if stream.ptr and stream.is_capturing():
