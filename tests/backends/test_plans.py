@@ -22,6 +22,8 @@ import cupy  # noqa: E402 - the simulator's, once the backend is there
 from lucid_kernels import tf32  # noqa: E402
 from lucid_kernels.cuda.runtime import launch, native, plans, recycling  # noqa: E402
 
+from lucid.backends.common.elementwise import program  # noqa: E402
+from lucid.backends.elementwise import ROWS  # noqa: E402
 from lucid.backends.gpu import planning  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not plans.ENABLED, reason="LUCID_GPU_PLANS=0")
@@ -57,6 +59,10 @@ _SEEDS = [3, 5, (1 << 64) - 2]
 _FLOATS = [np.dtype("float32"), np.dtype("float64")]
 
 
+def _formula(name: str) -> Any:
+    return program(ROWS[name], np.dtype(np.float32), (True, True), ())
+
+
 def _attention_grad() -> Case:
     q, k, v, g = (normal(2, 2, 5, 4) for _ in range(4))
     results = gpu.TABLE["attention"](*map(cupy.asarray, (q, k, v)), None, scale=0.5, is_causal=False, with_grad=True)
@@ -84,6 +90,7 @@ CASES: dict[str, Callable[[], Case]] = {
                                    high=[1.0, 2.0]),
     "random_integers": lambda: Case(shape=[(3, 5), (7,)], dtype=[np.dtype("int64")], seed=_SEEDS, offset=_SEEDS, low=[0, -3],
                                     high=[9, 1 << 62]),
+    "fused": lambda: Case(normal(5, 7), normal(5, 7), program=[_formula("logaddexp"), _formula("fmax")]),
     "dropout": lambda: Case(normal(5, 7), p=[0.5, 0.2, 1.0], seed=_SEEDS, offset=_SEEDS),
     "cross_entropy": lambda: Case(normal(6, 5), np.array([0, 1, 2, 3, 4, 1]), None, reduction=["mean", "sum", "none"],
                                   ignore_index=[-100, 1], label_smoothing=[0.0, 0.1], with_grad=[True, False]),

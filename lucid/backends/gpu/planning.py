@@ -19,7 +19,7 @@ batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad batch_norm_relu 
 layer_norm layer_norm_grad group_norm group_norm_grad rms_norm rms_norm_grad
 conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
 max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d
-adaptive_avg_pool2d_grad check_bounds grid_sample matmul linear linear_grad
+adaptive_avg_pool2d_grad check_bounds fused grid_sample matmul linear linear_grad
 """.split())
 #: Their attributes that differ in each call and are arguments of kernels.
 MOVING = dict.fromkeys("random_uniform random_exponential random_normal random_integers dropout".split(), ("seed", "offset"))

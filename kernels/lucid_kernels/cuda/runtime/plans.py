@@ -28,6 +28,7 @@ import numpy as np
 
 from lucid_kernels import tf32
 from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
+from lucid_kernels.expression import Program
 
 ENABLED = os.environ.get("LUCID_GPU_PLANS", "1") != "0"
 MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ would have a plan for each call
@@ -35,7 +36,7 @@ MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ woul
 Kernel = Callable[..., Any]
 _ndarray = cupy.ndarray
 _HALF = 1 << 63
-_PLAIN = frozenset((int, bool, float, str, tuple, type(None)))
+_PLAIN = frozenset((int, bool, float, str, tuple, type(None), Program))
 _stream = cupy.cuda.get_current_stream
 _device = cupy.cuda.runtime.getDevice
 _several = cupy.cuda.runtime.getDeviceCount() > 1
