@@ -55,7 +55,7 @@ TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
     planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
-    linalg_gradients.table(cupy, TABLE), convolution.table(TABLE),
+    linalg_gradients.table(cupy, TABLE), planning.all_planned(convolution.table(TABLE)),
     interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy)), {"multi_tensor_step": multi_tensor.step}))
 
 
