@@ -53,6 +53,16 @@ extern "C" __global__ void last_block(const int* x, int* partial, unsigned* coun
     *out = total;
   }
 }
+// What is known of words of shared memory is not taken for accesses to an array, when it is kept by bytes from then on.
+extern "C" __global__ void words_then_bytes(int* y) {
+  __shared__ int words[64];
+  __shared__ bool done;
+  words[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) done = true;
+  __syncthreads();
+  y[(gridDim.x - 1 - blockIdx.x) * 64 + threadIdx.x] = done ? words[63 - threadIdx.x] : 0;
+}
 // One warp produces, the other consumes; named barriers.
 extern "C" __global__ void producer_consumer(int* out, int n) {
   __shared__ int buffer;
