@@ -1,4 +1,4 @@
-"""Optimizers whose steps are composed of tensor operations, parameter by parameter."""
+"""Optimizers whose steps are composed of tensor operations, parameter by parameter; on a GPU they are kernels (`_gpu`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -9,9 +9,10 @@ from .._writers import writes
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..ops.creation.creation import tensor
 from ..tensor import Tensor, version_box, wrap
+from . import _gpu
 from ._complex import Copies, as_real, copy_back
 from ._fused import update
-from .optimizer import Group, Optimizer
+from .optimizer import Group, Optimizer, counts_on_device
 
 State = dict[str, Any]
 
@@ -19,10 +20,15 @@ State = dict[str, Any]
 class ComposedOptimizer(Optimizer):
     """The base of optimizers that define what their state begins with, and the update of one parameter.
 
-    `foreach`, `fused` and `capturable` are accepted and change nothing. With `differentiable` the operations of a step are
-    recorded like any others: gradients flow through it to the gradients and the state it used, and the parameters must not
-    be leaves.
+    `foreach` is accepted and changes nothing; `fused` and `capturable` say where counts are, as in PyTorch: with the parameters.
+    A step with `capturable` may be captured, and repeated with other options: `write_options`. With `differentiable` the
+    operations of a step are recorded like any others: gradients flow through it to the gradients and the state it used, and the
+    parameters must not be leaves.
     """
+
+    _rule = ""  # of the kernel that takes the steps of a group on a GPU, and the dtypes that it takes
+    _rule_dtypes = "fd"
+    _numbers: tuple[str, ...] = ("step",)  # 0-d tensors of the state that the kernel counts on
 
     # What groups of checkpoints of older versions lack.
     _later_options: ClassVar[dict[str, Any]] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False,
@@ -47,6 +53,44 @@ class ComposedOptimizer(Optimizer):
         """(scalars, options) of the step that begins, which is counted: those that change with each step, and the others."""
         raise NotImplementedError
 
+    def _options(self, group: Group) -> list[float]:
+        """The options of the kernel: the learning rate, the weight decay, whether to climb, and those of the rule."""
+        lr, decay = group["lr"], group.get("weight_decay", 0)
+        lr = 0.0 if _gpu.is_on_gpu(lr) else float(lr)  # the kernel reads it there
+        return [lr, float(decay), group["maximize"], *self._rule_options(group)]
+
+    def _rule_options(self, group: Group) -> Sequence[float]:
+        raise NotImplementedError
+
+    def _begun(self, param: Tensor, group: Group) -> tuple[State, list[Tensor], Sequence[str | None]]:
+        """The state of `param`, which begins if it has not, its numbers, and the names of its moments; None for those that the
+        options do not need.
+        """
+        state = self.state[param]
+        if not state:
+            state.update(self._begin(param, group))
+        return state, [state[name] for name in self._numbers], self._moments(group)
+
+    def _moments(self, group: Group) -> Sequence[str | None]:
+        return self._elementwise_state
+
+    def _counted(self, state: State, group: Group) -> list[float]:
+        """The numbers of a state on the host, which are counted on, as they were before."""
+        before = [state[name].item() for name in self._numbers]
+        self._count(state, group)
+        return before
+
+    def _count(self, state: State, group: Group) -> None:
+        count(state)
+
+    def write_options(self) -> None:
+        """Write learning rates and other options that have changed to where captured steps read them.
+
+        It comes before each replay of a step. A learning rate that is a tensor on the device needs it not. PyTorch has no
+        such method: there a captured number stays as it was.
+        """
+        _gpu.write_options(self)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
@@ -68,7 +112,11 @@ class ComposedOptimizer(Optimizer):
             with enable_grad():
                 loss = closure()
         for group, pairs in self._ready():
-            self._update_group(group, pairs)
+            left: Sequence[tuple[Tensor, Tensor]] = pairs
+            if self._rule and not group.get("differentiable"):
+                left = _gpu.unscaled(self, group, _gpu.step(self, group, pairs))
+            if left:
+                self._update_group(group, left)
         return loss
 
     def _update_group(self, group: Group, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
@@ -105,6 +153,11 @@ class ComposedOptimizer(Optimizer):
 def new_step(value: float = 0.0) -> Tensor:
     """A count of steps: a 0-d float32 tensor on the CPU, as in PyTorch."""
     return tensor(value, dtype=_dtypes.float32, device="cpu")
+
+
+def new_number(param: Tensor, group: Group, value: float = 0.0) -> Tensor:
+    """A count of steps, or another number of the state: as PyTorch's, with `capturable` and `fused` where `param` is."""
+    return tensor(value, dtype=_dtypes.float32, device=param.device) if counts_on_device(group) else new_step(value)
 
 
 def count(state: State) -> float:

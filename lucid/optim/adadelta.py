@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
 from .optimizer import Group
 
 
@@ -28,6 +28,7 @@ class Adadelta(ComposedOptimizer):
 
     _elementwise_state = ("square_avg", "acc_delta")
     _move = staticmethod(_move)
+    _rule = "Adadelta"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
@@ -41,7 +42,10 @@ class Adadelta(ComposedOptimizer):
             "foreach": foreach, "differentiable": differentiable})
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        return {"step": new_step(), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+        return {"step": new_number(param, group), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return group["rho"], group["eps"]
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ops.creation.creation import full_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
 from .optimizer import Group, check_options
 
 
@@ -25,6 +25,7 @@ class Adagrad(ComposedOptimizer):
 
     _elementwise_state = ("sum",)
     _move = staticmethod(_move)
+    _rule = "Adagrad"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
@@ -33,6 +34,7 @@ class Adagrad(ComposedOptimizer):
         check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
                            eps=eps)
         check_options(fused, foreach, differentiable)
+        self._step_supports_amp_scaling = bool(fused)
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
@@ -49,7 +51,11 @@ class Adagrad(ComposedOptimizer):
 
     def _begin(self, param: Tensor, group: Group) -> State:
         value: Any = group["initial_accumulator_value"]
-        return {"step": new_step(), "sum": full_like(param.detach(), complex(value, value) if param.is_complex() else value)}
+        start = full_like(param.detach(), complex(value, value) if param.is_complex() else value)
+        return {"step": new_number(param, group), "sum": start}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return group["lr_decay"], group["eps"]
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         rate = float(group["lr"]) / (1 + (count(state) - 1) * group["lr_decay"])

@@ -7,7 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, count, decayed, new_number
 from ._multi_tensor import step_together
 from .optimizer import Group, check_options
 
@@ -15,15 +15,17 @@ from .optimizer import Group, check_options
 class Adam(ComposedOptimizer):
     """Adam, with `decoupled_weight_decay` AdamW, with `amsgrad` AMSGrad, as `torch.optim.Adam`.
 
-    State of a parameter: 'step', a 0-d float32 tensor on the CPU, and 'exp_avg', 'exp_avg_sq' and with `amsgrad`
-    'max_exp_avg_sq' like the parameter. `lr` and `betas` may be tensors of one element. `foreach`, `fused` and `capturable`
-    are accepted and change nothing: a step is one kernel for all parameters anyway. With `differentiable`, where it is composed
-    of operations, parameters must not be leaves.
+    State of a parameter: 'step', a 0-d float32 tensor on the CPU, with `fused` or `capturable` where the parameter is, and
+    'exp_avg', 'exp_avg_sq' and with `amsgrad` 'max_exp_avg_sq' like the parameter. `lr` and `betas` may be tensors of one
+    element. `foreach` is accepted and changes nothing: a step is one kernel for all parameters anyway. A step with `capturable`
+    may be captured (`write_options`). With `differentiable`, where it is composed of operations, parameters must not be leaves.
 
     Raises ValueError for options out of range.
     """
 
     _elementwise_state = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    _rule = "Adam"
+    _rule_dtypes = "fdeE"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3,
                  betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
@@ -49,6 +51,7 @@ class Adam(ComposedOptimizer):
         if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in kinds):
             raise ValueError("betas must be either both floats or both Tensors")
         check_options(fused, foreach, differentiable)
+        self._step_supports_amp_scaling = bool(fused)
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
@@ -85,9 +88,15 @@ class Adam(ComposedOptimizer):
             steps.append(count(state))
         step_together("adam", rows, {"steps": steps}, options, written)
 
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return (*map(float, group["betas"]), group["eps"], group["decoupled_weight_decay"], group["amsgrad"])
+
+    def _moments(self, group: Group) -> tuple[str | None, ...]:
+        return "exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None
+
     def _begin(self, param: Tensor, group: Group) -> State:
         names = self._elementwise_state[:3 if group["amsgrad"] else 2]
-        return {"step": new_step(), **{name: zeros_like(param) for name in names}}
+        return {"step": new_number(param, group), **{name: zeros_like(param) for name in names}}
 
     def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """The step in operations that can be differentiated."""

@@ -7,7 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, chosen, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, chosen, count, decayed, new_number
 from ._moments import check_options
 from .optimizer import Group
 
@@ -28,6 +28,7 @@ class Adamax(ComposedOptimizer):
 
     _elementwise_state = ("exp_avg", "exp_inf")
     _move = staticmethod(_move)
+    _rule = "Adamax"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
@@ -38,7 +39,10 @@ class Adamax(ComposedOptimizer):
             "differentiable": differentiable, "capturable": capturable})
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        return {"step": new_step(), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
+        return {"step": new_number(param, group), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return (*group["betas"], group["eps"])
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         rate = float(group["lr"]) / (1 - group["betas"][0] ** count(state))

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed
 from .optimizer import Group
 
 
@@ -32,6 +32,8 @@ class ASGD(ComposedOptimizer):
 
     _elementwise_state = ("ax",)
     _move = staticmethod(_move)
+    _rule = "ASGD"
+    _numbers = ("step", "eta", "mu")
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
@@ -52,8 +54,16 @@ class ASGD(ComposedOptimizer):
                         entries[name] = tensor(entries[name], dtype=_dtypes.float32, device=param.device)
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        return {"step": new_step(), "eta": tensor(float(group["lr"]), dtype=_dtypes.float32, device=param.device),
-                "mu": tensor(1.0, dtype=_dtypes.float32, device=param.device), "ax": zeros_like(param)}
+        # PyTorch's numbers are with the parameter in any case.
+        numbers = {"step": 0.0, "eta": float(group["lr"]), "mu": 1.0}
+        return {**{name: tensor(value, dtype=_dtypes.float32, device=param.device) for name, value in numbers.items()},
+                "ax": zeros_like(param)}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return group["lambd"], group["alpha"], group["t0"]
+
+    def _count(self, state: State, group: Group) -> None:
+        self._scalars(state, group)
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, lambd, lr = count(state), group["lambd"], float(group["lr"])

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_not_negative, chosen, count, new_step
+from ._composed import ComposedOptimizer, State, check_not_negative, chosen, count, new_number
 from ._moments import average, check_options
 from .optimizer import Group
 
@@ -30,6 +30,8 @@ class NAdam(ComposedOptimizer):
 
     _elementwise_state = ("exp_avg", "exp_avg_sq")
     _move = staticmethod(_move)
+    _rule = "NAdam"
+    _numbers = ("step", "mu_product")
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
@@ -51,8 +53,14 @@ class NAdam(ComposedOptimizer):
                     entries["mu_product"] = tensor(entries["mu_product"], dtype=_dtypes.float32, device="cpu")
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        one = tensor(1.0, dtype=_dtypes.float32, device="cpu")
-        return {"step": new_step(), "mu_product": one, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        return {"step": new_number(param, group), "mu_product": new_number(param, group, 1.0),
+                "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return (*group["betas"], group["eps"], group["decoupled_weight_decay"], group["momentum_decay"])
+
+    def _count(self, state: State, group: Group) -> None:
+        self._scalars(state, group)
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])

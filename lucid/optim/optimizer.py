@@ -238,8 +238,9 @@ class Optimizer:
         """Load what `state_dict()` gave. Parameters are matched by position.
 
         State tensors are copied, to the device and for floating-point parameters to the dtype of their parameter; 'step'
-        goes to the CPU. NumPy arrays are taken as tensors. Raises ValueError, with nothing changed, if the groups differ in
-        number or size or a state tensor has another shape than its parameter.
+        goes to the CPU, with `capturable` or `fused` to the parameter. NumPy arrays are taken as tensors.
+        Raises ValueError, with nothing changed, if the groups differ in number or size or a state tensor has another shape than
+        its parameter.
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -254,6 +255,7 @@ class Optimizer:
 
         by_number = dict(zip(chain.from_iterable(saved["params"] for saved in saved_groups),
                              chain.from_iterable(group["params"] for group in self.param_groups), strict=True))
+        counts = {number: counts_on_device(saved) for saved in saved_groups for number in saved["params"]}
         state: defaultdict[Any, Any] = defaultdict(dict)
         for number, entries in state_dict["state"].items():
             param = by_number.get(number)
@@ -261,7 +263,7 @@ class Optimizer:
                 state[number] = entries
             else:
                 self._check_state(param, number, entries)
-                state[param] = _fit(param, entries)
+                state[param] = _fit(param, entries, counts[number])
         for group, saved in pairs:
             saved["params"] = group["params"]
             if "param_names" in group:
@@ -366,13 +368,19 @@ def _placed(entries: Mapping[str, Any]) -> Tensor | None:
     return next((value for name, value in entries.items() if name != "step" and isinstance(value, Tensor)), None)
 
 
-def _fit(param: Tensor, value: Any, name: Any = None) -> Any:
+def counts_on_device(group: Group) -> bool:
+    """Whether 'step' lies where its parameter does, and not on the CPU."""
+    return bool(group.get("capturable") or group.get("fused"))
+
+
+def _fit(param: Tensor, value: Any, counts: bool, name: Any = None) -> Any:
     """A copy of loaded state in which all tensors have the device and dtype that state of `param` has."""
     if isinstance(value, Tensor) or hasattr(value, "__array__"):
-        dtype = param.dtype if name != "step" and _dtypes.is_floating(param.dtype) else None
-        return wrap(as_array(value, dtype, "cpu" if name == "step" else param.device, copy=True))
+        if name == "step":
+            return wrap(as_array(value, _dtypes.float32 if counts else None, param.device if counts else "cpu", copy=True))
+        return wrap(as_array(value, param.dtype if _dtypes.is_floating(param.dtype) else None, param.device, copy=True))
     if isinstance(value, Mapping):
-        return {key: _fit(param, entry, key) for key, entry in value.items()}
+        return {key: _fit(param, entry, counts, key) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_fit(param, entry) for entry in value)
+        return type(value)(_fit(param, entry, counts) for entry in value)
     return value

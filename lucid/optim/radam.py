@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, chosen, count, new_step
+from ._composed import ComposedOptimizer, State, chosen, count, new_number
 from ._moments import average, check_options
 from .optimizer import Group
 
@@ -28,6 +28,7 @@ class RAdam(ComposedOptimizer):
 
     _elementwise_state = ("exp_avg", "exp_avg_sq")
     _move = staticmethod(_move)
+    _rule = "RAdam"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
@@ -39,7 +40,10 @@ class RAdam(ComposedOptimizer):
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        return {"step": new_step(), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        return {"step": new_number(param, group), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return (*group["betas"], group["eps"], group["decoupled_weight_decay"])
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
 from .optimizer import Group
 
 
@@ -35,6 +35,7 @@ class RMSprop(ComposedOptimizer):
 
     _elementwise_state = ("square_avg", "momentum_buffer", "grad_avg")
     _move = staticmethod(_move)
+    _rule = "RMSprop"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
@@ -52,12 +53,18 @@ class RMSprop(ComposedOptimizer):
             group.setdefault("centered", False)
 
     def _begin(self, param: Tensor, group: Group) -> State:
-        state = {"step": new_step(), "square_avg": zeros_like(param)}
+        state = {"step": new_number(param, group), "square_avg": zeros_like(param)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = zeros_like(param)
         if group["centered"]:
             state["grad_avg"] = zeros_like(param)
         return state
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return group["alpha"], group["eps"], group["momentum"], group["centered"]
+
+    def _moments(self, group: Group) -> tuple[str | None, ...]:
+        return "square_avg", "momentum_buffer" if group["momentum"] > 0 else None, "grad_avg" if group["centered"] else None
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)

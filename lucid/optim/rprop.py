@@ -7,7 +7,7 @@ from typing import Any
 from ..ops.creation.creation import full_like, zeros_like
 from ..ops.elementwise.where import where
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_step
+from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_number
 from .optimizer import Group
 
 
@@ -31,6 +31,7 @@ class Rprop(ComposedOptimizer):
 
     _elementwise_state = ("prev", "step_size")
     _move = staticmethod(_move)
+    _rule = "Rprop"
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
@@ -45,7 +46,10 @@ class Rprop(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         lr = float(group["lr"])
         value: Any = complex(lr, lr) if param.is_complex() else lr
-        return {"step": new_step(), "prev": zeros_like(param), "step_size": full_like(param.detach(), value)}
+        return {"step": new_number(param, group), "prev": zeros_like(param), "step_size": full_like(param.detach(), value)}
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return (*group["etas"], *group["step_sizes"])
 
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)

@@ -22,6 +22,9 @@ class SGD(ComposedOptimizer):
     """
 
     _elementwise_state = ("momentum_buffer",)
+    _rule = "Sgd"
+    _rule_dtypes = "fdeE"
+    _numbers = ()
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
@@ -37,6 +40,7 @@ class SGD(ComposedOptimizer):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         check_options(fused, foreach, differentiable)
+        self._step_supports_amp_scaling = bool(fused)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
@@ -71,6 +75,22 @@ class SGD(ComposedOptimizer):
             first.append(new)
             written.append(param)
         step_together("sgd", rows, {"first": first}, options, written)
+
+    def _rule_options(self, group: Group) -> tuple[float, ...]:
+        return group["momentum"], group["dampening"], group["nesterov"]
+
+    def _begun(self, param: Tensor, group: Group) -> tuple[State, list[Tensor], Sequence[str | None]]:
+        if group["momentum"] == 0:
+            return {}, [], (None,)
+        state = self.state[param]
+        self._first = state.get("momentum_buffer") is None
+        if self._first:
+            state["momentum_buffer"] = zeros_like(param)
+        return state, [], ("momentum_buffer",)
+
+    def _counted(self, state: State, group: Group) -> list[float]:
+        """Whether this is the first step, which is not damped; the same as others where none is."""
+        return [float(bool(state) and self._first and group["dampening"] != 0)]
 
     def _begin(self, param: Tensor, group: Group) -> State:
         return {}

@@ -19,9 +19,11 @@ if gpu_problem() is not None:
 gpu = backends.gpu_module()
 
 import cupy  # noqa: E402 - the simulator's, once the backend is there
+from lucid_kernels import tf32  # noqa: E402
 from lucid_kernels.cuda.elementwise import elementwise  # noqa: E402
 from lucid_kernels.cuda.runtime import launch, native, plans, recycling  # noqa: E402
 
+from lucid.backends.common.elementwise import program  # noqa: E402
 from lucid.backends.elementwise import ROWS, Row  # noqa: E402
 from lucid.backends.gpu import planning  # noqa: E402
 
@@ -53,6 +55,20 @@ _ROWS = (normal(6, 8), abs(normal(8)), normal(8))
 _CHANNELS = tuple(abs(normal(4)) for _ in range(4))
 
 
+_SEEDS = [3, 5, (1 << 64) - 2]
+_FLOATS = [np.dtype("float32"), np.dtype("float64")]
+
+
+def _formula(name: str) -> Any:
+    return program(ROWS[name], np.dtype(np.float32), (True, True), ())
+
+
+def _attention_grad() -> Case:
+    q, k, v, g = (normal(2, 2, 5, 4) for _ in range(4))
+    results = gpu.TABLE["attention"](*map(cupy.asarray, (q, k, v)), None, scale=0.5, is_causal=False, with_grad=True)
+    return Case(g, q, k, v, None, *(result.get() for result in results[:3]), None, scale=[0.5, 0.7], is_causal=[False, True])
+
+
 def _places() -> np.ndarray:
     return np.tile(np.array([0, 3, 14, 21, 24, 29, 30, 31, 35]).reshape(3, 3), (2, 4, 1, 1))
 
@@ -72,6 +88,15 @@ CASES: dict[str, Callable[[], Case]] = {
     **{name: lambda: Case(normal(4, 6), normal(4, 6), dim=[1, 0, -1]) for name in ("softmax_grad", "log_softmax_grad")},
     "attention": lambda: Case(*(normal(2, 2, 5, 4) for _ in range(3)), None, scale=[0.5, 0.7], is_causal=[False, True],
                               with_grad=[True, False]),
+    "attention_grad": lambda: _attention_grad(),
+    **{name: lambda: Case(shape=[(3, 5), (7,)], dtype=_FLOATS, seed=_SEEDS, offset=_SEEDS)
+       for name in ("random_normal", "random_exponential")},
+    "random_uniform": lambda: Case(shape=[(3, 5), (7,)], dtype=_FLOATS, seed=_SEEDS, offset=_SEEDS, low=[0.0, -1.0],
+                                   high=[1.0, 2.0]),
+    "random_integers": lambda: Case(shape=[(3, 5), (7,)], dtype=[np.dtype("int64")], seed=_SEEDS, offset=_SEEDS, low=[0, -3],
+                                    high=[9, 1 << 62]),
+    "fused": lambda: Case(normal(5, 7), normal(5, 7), program=[_formula("logaddexp"), _formula("fmax")]),
+    "dropout": lambda: Case(normal(5, 7), p=[0.5, 0.2, 1.0], seed=_SEEDS, offset=_SEEDS),
     "cross_entropy": lambda: Case(normal(6, 5), np.array([0, 1, 2, 3, 4, 1]), None, reduction=["mean", "sum", "none"],
                                   ignore_index=[-100, 1], label_smoothing=[0.0, 0.1], with_grad=[True, False]),
     "nll_loss": lambda: Case(normal(6, 5), np.array([0, 1, 2, 3, 4, 1]), None, reduction=["mean", "sum"], ignore_index=[-100, 1]),
@@ -94,6 +119,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "rms_norm": lambda: Case(*_ROWS[:2], normalized_ndim=[1], eps=[1e-5, 1e-2]),
     "rms_norm_grad": lambda: Case(normal(130, 8), normal(130, 8), abs(normal(8)), abs(normal(130)), normalized_ndim=[1]),
     "conv2d": lambda: Case(images(), normal(8, 4, 3, 3), None, **{**_CONVOLUTION, "groups": [1]}),
+    "conv2d_relu": lambda: Case(images(), normal(8, 4, 3, 3), normal(8), **{**_CONVOLUTION, "groups": [1]}),
     "conv2d_grad_input": lambda: Case(normal(2, 8, 6, 6), normal(8, 4, 3, 3), input_shape=[(2, 4, 6, 6)],
                                       **{name: values[:1] for name, values in _CONVOLUTION.items()}),
     "conv2d_grad_weight": lambda: Case(normal(2, 8, 6, 6), normal(2, 4, 6, 6), weight_shape=[(8, 4, 3, 3)],
@@ -266,12 +292,74 @@ def test_arguments_that_are_one_array_do_not_stand_for_two() -> None:
 
 
 @pytest.mark.parametrize("view", [lambda x: x.T, lambda x: x[::2], lambda x: x[:0], lambda x: x[:, 1:]])
-def test_arrays_with_gaps_or_without_elements_are_not_planned(view: Callable[[Any], Any]) -> None:
+def test_arrays_that_a_launcher_copies_and_empty_ones_have_no_plan(view: Callable[[Any], Any]) -> None:
     entry, plain = _pair("relu")
-    x, before = view(cupy.asarray(normal(6, 6))), set(_plans_of("relu"))
+    found, x = _plans_of("relu"), view(cupy.asarray(normal(6, 6)))
+    found.clear()
     for _ in range(2):
         _same(entry(x), plain(x))
-    assert set(_plans_of("relu")) == before
+    assert not any(found.values())
+
+
+def _heads(x: np.ndarray) -> Any:
+    return cupy.asarray(np.ascontiguousarray(x.transpose(0, 2, 1, 3))).transpose(0, 2, 1, 3)
+
+
+def _last(x: np.ndarray) -> Any:
+    return cupy.asarray(np.ascontiguousarray(x.transpose(0, 2, 3, 1))).transpose(0, 3, 1, 2)
+
+
+@pytest.mark.parametrize("name", ["attention", "attention_grad", "conv2d", "conv2d_grad_input", "conv2d_grad_weight"])
+def test_what_reads_any_strides_has_a_plan_for_each(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, plain = _pair(name)
+    case = CASES[name]()
+    move = _heads if name.startswith("attention") else _last
+    if name.startswith("conv"):
+        monkeypatch.setattr(tf32, "convolutions", True)
+        case.arrays = tuple(None if a is None else np.tile(a, (1, 2, 1, 1)) for a in case.arrays)
+        case.attributes |= {key: (value[0], 2 * value[1], *value[2:]) for key, value in case.attributes.items() if "shape" in key}
+        if name != "conv2d":
+            case.arrays = (case.arrays[0], case.arrays[1]) if "weight" in name else (case.arrays[0][:, :8], case.arrays[1])
+        if "weight" in name:
+            case.attributes["weight_shape"] = (16, 8, 3, 3)
+
+    def given(reordered: bool) -> list[Any]:
+        return [move(array) if reordered and array is not None and array.ndim == 4 else _on_gpu(array) for array in case.arrays]
+
+    plans.forget()
+    expected = {reordered: plain(*given(reordered), **case.attributes) for reordered in (True, False)}
+    for reordered in (True, False, True, False):
+        _same(entry(*given(reordered), **case.attributes), expected[reordered])
+    monkeypatch.setattr(launch, "kernel", None)
+    for reordered in (True, False):
+        found = entry(*given(reordered), **case.attributes)
+        _same(found, expected[reordered])
+        for a, b in zip(*(value if isinstance(value, tuple) else (value,) for value in (found, expected[reordered])), strict=True):
+            assert (a is b is None) or a.strides == b.strides
+
+
+def test_a_launcher_that_does_not_say_what_moves_has_no_plan() -> None:
+    def kernel(x: Any, *, number: int) -> Any:
+        y = launch.empty(x.shape, x.dtype)
+        launch.kernel("random", "random_uniform<float>")(
+            *launch.grid_1d(1), (y, np.float32(1), np.float32(0), np.float32(1), np.uint64(number), np.uint64(0), np.int64(1),
+                                 np.int64(y.size)))
+        return y
+
+    entry = plans.planned(kernel, moves=("number",))
+    x = cupy.zeros((4,), np.float32)
+    for number in (1, 2, 1):
+        _same(entry(x, number=number), kernel(x, number=number))
+
+
+def test_random_numbers_have_one_plan_for_all_offsets() -> None:
+    entry, plain = _pair("random_normal")
+    found = _plans_of("random_normal")
+    found.clear()
+    attributes: dict[str, Any] = {"shape": (9,), "dtype": np.dtype(np.float32)}
+    for seed, offset in ((0, 0), (1, 5), ((1 << 64) - 1, 1 << 63), (7, (1 << 63) - 1)):
+        _same(entry(**attributes, seed=seed, offset=offset), plain(**attributes, seed=seed, offset=offset))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int32", "float64"])

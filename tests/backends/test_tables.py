@@ -56,7 +56,8 @@ def test_the_files_that_the_page_names_are_there() -> None:
 
 
 def test_same_names(gpu: types.ModuleType) -> None:
-    assert set(cpu.TABLE) == set(gpu.TABLE)
+    on_gpu_alone = {"multi_tensor_step"}  # of any optimizer; on a CPU all but two are composed of operations
+    assert set(cpu.TABLE) | on_gpu_alone == set(gpu.TABLE)
 
 
 @pytest.mark.parametrize("name", sorted(FAMILY_OF))

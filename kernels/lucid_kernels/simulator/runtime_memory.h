@@ -57,7 +57,7 @@ struct Chunk {
   bool bytewise = false;
 };
 
-// Cells need no clearing: accesses of earlier launches do not count.
+// Cells need no clearing when a launch is over: accesses of earlier ones do not count.
 static std::vector<Cell*> free_cells[2], all_cells[2];
 
 static size_t cells_of(bool bytewise) { return bytewise ? kChunkBytes : kChunkBytes / 4; }
@@ -80,9 +80,10 @@ static void give_cells(Chunk& chunk) {
 
 static void split_cells(Chunk& chunk) {
   Cell* bytes = take_cells(true);
-  if (chunk.cells)
+  if (chunk.cells) {
     for (size_t i = 0; i < kChunkBytes; ++i) bytes[i] = chunk.cells[i / 4];
-  else
+    std::fill_n(chunk.cells, cells_of(false), Cell{});  // another array may take them in this launch
+  } else
     std::fill_n(bytes, kChunkBytes, Cell{});
   give_cells(chunk);
   chunk = {bytes, true};

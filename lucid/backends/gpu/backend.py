@@ -21,6 +21,7 @@ if gpu_probe.simulated():
     simulator.install()
 
 import cupy  # noqa: E402
+from lucid_kernels.cuda import multi_tensor  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
 from . import (  # noqa: E402
@@ -42,6 +43,7 @@ Array = Any
 ndarray = cupy.ndarray
 streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
 raise_pending = launch.raise_pending
+kept_numbers = multi_tensor.Numbers
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
 TABLE: dict[str, Callable[..., Any]] = {}
@@ -55,8 +57,8 @@ TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), fft.table(TABLE),
     planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
-    linalg_gradients.table(cupy, TABLE), convolution.table(TABLE),
-    interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))
+    linalg_gradients.table(cupy, TABLE), planning.all_planned(convolution.table(TABLE)),
+    interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy)), {"multi_tensor_step": multi_tensor.step}))
 
 
 def on(device: Device) -> Any:

@@ -10,25 +10,28 @@ from ..elementwise import ROWS
 
 Kernel = Callable[..., Any]
 
-#: Their launchers launch kernels of ours alone, or are seen to do more. Not here: random numbers and dropout, whose offset
-#: differs in each call; the steps of optimizers, whose numbers do; what sorts, waits or is made of CuPy's functions.
+#: Their launchers launch kernels of ours alone, or are seen to do more. Not here: the steps of optimizers, which keep their own;
+#: what sorts, waits or is made of CuPy's functions.
 PLANNED = frozenset("""
-softmax softmax_grad log_softmax log_softmax_grad attention cross_entropy nll_loss nll_loss_grad
+softmax softmax_grad log_softmax log_softmax_grad attention attention_grad cross_entropy nll_loss nll_loss_grad
+random_uniform random_exponential random_normal random_integers dropout
 batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad batch_norm_relu batch_norm_relu_grad
 layer_norm layer_norm_grad group_norm group_norm_grad rms_norm rms_norm_grad
-conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
+conv2d conv2d_relu conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
 max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d
 adaptive_avg_pool2d_grad sum prod mean nansum max min norm norm2 norm2_grad logsumexp any all argmax argmin max_with_indices
-min_with_indices var std copy cast fill concatenate stack check_bounds embedding index_select gather grid_sample matmul linear
-linear_grad
+min_with_indices var std copy cast fill concatenate stack check_bounds embedding fused index_select gather grid_sample matmul
+linear linear_grad
 """.split()).union(name for name, row in ROWS.items() if row.half or row.family or row.cuda)
+#: Their attributes that differ in each call and are arguments of kernels.
+MOVING = dict.fromkeys("random_uniform random_exponential random_normal random_integers dropout".split(), ("seed", "offset"))
 
 
 def planned(name: str, kernel: Kernel, *, numbers: bool = False) -> Kernel:
     """`kernel`, the operation `name`, by plans if it is one of `PLANNED`. With `numbers` it gives those among its operands to its
     kernels as they are, so that a plan serves all; else they are in the key of the plan.
     """
-    return plans.planned(kernel, numbers=numbers) if name in PLANNED else kernel
+    return plans.planned(kernel, numbers=numbers, moves=MOVING.get(name, ())) if name in PLANNED else kernel
 
 
 def all_planned(entries: dict[str, Kernel]) -> dict[str, Kernel]:

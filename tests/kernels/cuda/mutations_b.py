@@ -1,11 +1,10 @@
-"""Planted bugs for conv2d, pool2d, random and optimizer: see lucid_kernels/simulator/mutation.py."""
+"""Planted bugs for conv2d, pool2d and random: see lucid_kernels/simulator/mutation.py."""
 
 from __future__ import annotations
 
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda import test_optimizer
 from tests.kernels.cuda.convolution import test_conv2d
 from tests.kernels.cuda.pooling import test_pool2d
 from tests.kernels.cuda.random import test_random
@@ -157,37 +156,8 @@ def check_random() -> None:
     test_random.same_bits(random.random_integers(shape=(1001,), **bounds, **place), expected)
 
 
-# ---- optimizer -----------------------------------------------------------------------------------------------------
-def check_optimizer() -> None:
-    import cupy as cp
-    from lucid_kernels.cuda import optimizer
-
-    p, g, m, v = np.random.default_rng(0).standard_normal((4, 333))
-    v = v * v
-    for case in test_optimizer.SGD_CASES:
-        keywords = test_optimizer.SGD | case
-        for buffer in (None, m):
-            got = optimizer.sgd(
-                cp.asarray(p), cp.asarray(g), None if buffer is None else cp.asarray(buffer), **keywords
-            )
-            expected = test_optimizer.sgd_reference(p, g, buffer, **keywords)
-            for a, b in zip(got, expected, strict=True):
-                assert (a is None) == (b is None)
-                if a is not None:
-                    np.testing.assert_allclose(a.get(), b, atol=1e-13)
-    for case in test_optimizer.ADAM_CASES:
-        keywords = test_optimizer.ADAM | case | dict(step=3)
-        top = 1 / v if keywords["amsgrad"] else None
-        got = optimizer.adam(*map(cp.asarray, (p, g, m, v)), None if top is None else cp.asarray(top), **keywords)
-        for a, b in zip(got, test_optimizer.adam_reference(p, g, m, v, top, **keywords), strict=True):
-            assert (a is None) == (b is None)
-            if a is not None:
-                np.testing.assert_allclose(a.get(), b, atol=1e-12)
-    test_optimizer.check_lists(cp, optimizer, test_optimizer.lists(cp, (3, 0, 300, 1, 5000, 0, 64), 5))
-
-
 PHILOX = "philox.cuh"
-CONV, POOL, RANDOM, STEP = "conv2d.cu", "pool2d.cu", "random.cu", "optimizer.cu"
+CONV, POOL, RANDOM = "conv2d.cu", "pool2d.cu", "random.cu"
 MUTATIONS = [
     # all tiled kernels of conv2d
     Mutation(CONV, "no barrier", r"__syncthreads\(\);  // one", "// one", check_tiles),
@@ -359,24 +329,4 @@ MUTATIONS = [
         "(words[j] >= threshold ? x[i] * scale : T(0))",
         check_random,
     ),
-    # sgd, adam
-    Mutation(STEP, "past the end", r"GRID_STRIDE\(i, n\)", "GRID_STRIDE(i, n + 1)", check_optimizer),
-    Mutation(STEP, "sgd: nesterov ignored", r"nesterov \? g \+ momentum \* b : b", "b", check_optimizer),
-    Mutation(
-        STEP,
-        "sgd: dampened first step",
-        r"has_buffer \? momentum \* b \+ share \* g : g",
-        "momentum * b + share * g",
-        check_optimizer,
-    ),
-    Mutation(STEP, "adam: maximum dropped", r"largest = Max\(\)\(largest, v\)", "largest = v", check_optimizer),
-    Mutation(
-        STEP, "adam: eps under the root", r"sqrt_\((.+) : v\) / scale \+ eps", r"sqrt_((\1 : v) + eps) / scale", check_optimizer
-    ),
-    Mutation(STEP, "adam: decay of the gradient only", r"p \* keep", "p", check_optimizer),
-    # lists of tensors
-    Mutation(STEP, "list: past the end of a part", r"next < end \? next : end", "next", check_optimizer),
-    Mutation(STEP, "list: the tensor before", "return low;", "return low > 0 ? low - 1 : 0;", check_optimizer),
-    Mutation(STEP, "list: always the start of a tensor", r"body\(k, start - before,", "body(k, 0,", check_optimizer),
-    Mutation(STEP, "list: scalars of the first tensor", r"\(i64\)tensor \* scalars \+ which", "which", check_optimizer),
 ]

@@ -53,6 +53,18 @@ extern "C" __global__ void last_block(const int* x, int* partial, unsigned* coun
     *out = total;
   }
 }
+// What is known of words of shared memory is not taken for accesses to an array, when it is kept by bytes from then on.
+extern "C" __global__ void words_then_bytes(int* y) {
+  __shared__ int words[64];
+  __shared__ bool done;
+  words[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) done = true;
+  __syncthreads();
+  if (blockIdx.x == 0 && threadIdx.x == 0) y[0] = done ? words[63] : 0;
+  if (blockIdx.x == 1)
+    for (int i = 1 + threadIdx.x; i < 1024; i += 64) y[i] += i;
+}
 // One warp produces, the other consumes; named barriers.
 extern "C" __global__ void producer_consumer(int* out, int n) {
   __shared__ int buffer;

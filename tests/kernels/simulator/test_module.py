@@ -78,6 +78,11 @@ class TestSemantics:
         run("last_block", 5, 32, x, np.zeros(5, INT), np.zeros(1, np.uint32), out, INT(1000))
         assert out[0] == x.sum()
 
+    def test_words_that_become_bytes_leave_no_trace_in_other_arrays(self) -> None:
+        out = np.zeros(1024, INT)
+        run("words_then_bytes", 2, 64, out)
+        np.testing.assert_array_equal(out, [63, *range(1, 1024)])
+
     def test_named_barriers(self) -> None:
         out = np.zeros(7, INT)
         run("producer_consumer", 1, 64, out, INT(7))

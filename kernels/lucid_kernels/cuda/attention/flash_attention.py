@@ -146,7 +146,7 @@ def _result(out: Any, shape: tuple[int, ...], x: Any) -> Any:
     if out is not None or x.flags.c_contiguous:
         return launch.result(out, shape, x.dtype)
     order = sorted(range(3), key=lambda dim: -x.strides[dim])
-    memory = cupy.empty((*(shape[dim] for dim in order), shape[3]), x.dtype)
+    memory = launch.empty((*(shape[dim] for dim in order), shape[3]), x.dtype)
     return memory.transpose(*(order.index(dim) for dim in range(3)), 3)
 
 
@@ -181,7 +181,7 @@ def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any
     g, q, k, v, y = map(_lines, (g, q, k, v, y))
     shift, factor = map(launch.contiguous, (shift, factor))
     dq, dk, dv = (_result(target, x.shape, x) for target, x in zip(out, (q, k, v), strict=True))
-    dots = cupy.empty(q.shape[:3], np.float32)
+    dots = launch.empty(q.shape[:3], np.float32)
     if dots.size:
         kernel = launch.kernel("flash_attention", f"flash_attention_dots<{TYPES[q.dtype.name]}>")
         sizes = np.int32(q.shape[1]), np.int32(q.shape[2]), np.int64(dots.size), np.int32(v.shape[3])

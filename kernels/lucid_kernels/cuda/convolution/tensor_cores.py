@@ -128,7 +128,7 @@ def _result(out: Any, shape: Sizes, source: Any) -> Any:
     """Memory for a result: with the channels last where those of `source` are."""
     if out is not None or not lies_last(source):
         return launch.result(out, shape, source.dtype)
-    return cupy.empty((shape[0], *shape[2:], shape[1]), source.dtype).transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
+    return launch.empty((shape[0], *shape[2:], shape[1]), source.dtype).transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
 
 
 def _whole(n: int, part: int) -> int:
@@ -163,7 +163,7 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     x = _turned(x) if last else launch.contiguous(x)
     if last and padded == group and x.data.ptr % 16 == 0:
         return x, padded
-    packed = cupy.empty((batch, pixels, groups * padded), x.dtype)
+    packed = launch.empty((batch, pixels, groups * padded), x.dtype)
     tiles = batch * -(-pixels // 32) * -(-groups * padded // 32)
     arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last)))
     _launch("conv_pack", f"conv_pack_channels<{launch.ctype(x.dtype)}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
@@ -194,7 +194,7 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
                                groups * phases, 4 // x.dtype.itemsize, shared)
     slabs_per_slice = max(1, -(-slabs // slices))
     packed_rows = _whole(target, tile.columns)
-    packed = cupy.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
+    packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
     weight_last = lies_last(weight)
     numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
                weight_last)  # fmt: skip
@@ -204,12 +204,12 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
         x = launch.contiguous(x)
     else:
         x, _ = _channels_last(x, groups)
-    parts = cupy.empty((slices, *y.shape) if slices > 1 else 1, np.float32)
     row_tiles = -(-rows // tile.rows)
     blocks = phases * groups * slices * row_tiles * -(-target // tile.columns)
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
     if y_last:
         inner, y = 1, _turned(y)
+    parts = launch.empty((slices, *y.shape) if slices > 1 else (1,), np.float32)
     arguments = (x, packed, *launch.optional(bias, x), np.int32(relu), y, parts,
                  *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
     _launch("conv_product", f"conv_product<{name}, {tile}>", blocks, tile.threads, arguments, shared(tile))
@@ -275,7 +275,7 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile | None =
     if tile is None:
         tile, slices = _choose(name, group_out, columns, slabs, groups, 1, shared)
     slabs_per_slice = max(1, -(-slabs // slices))
-    parts = cupy.empty((slices, geometry.out_channels, columns), np.float32)
+    parts = launch.empty((slices, geometry.out_channels, columns), np.float32)
     blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
     _launch("conv_grad_weight", f"{name}{tile}>", blocks, tile.threads,
             (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared(tile))

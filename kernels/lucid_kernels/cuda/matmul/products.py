@@ -13,7 +13,7 @@ import numpy as np
 from cupy.cuda import cublas
 
 from lucid_kernels.cuda.matmul import blas
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import launch, recording
 
 #: Of a dtype's character: cuBLAS's numbers of the type and of that of the sums, and the addresses of 1 and 0 in the latter.
 _SCALARS = {dtype: (np.ones((), dtype), np.zeros((), dtype)) for dtype in "fd"}
@@ -58,6 +58,7 @@ def _operand(x: Any, batch: tuple[int, ...]) -> tuple[Any, int, int, int]:
         x = cupy.broadcast_to(x, (*batch, *x.shape[-2:]))
     layout = _layout(x)
     if layout is None:
+        recording.unrepeatable()  # the copy may be gone, and its memory another array's, while the call is still recorded
         x = cupy.ascontiguousarray(x)
         layout = _layout(x)
         assert layout is not None  # of a contiguous array

@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import launch, recording
 from lucid_kernels.uniform_range import uniform_range
 
 
@@ -22,7 +22,8 @@ def _fill(name: str, kind: Any, y: Any, seed: int, offset: int, *parameters: Any
         blocks = launch.ceil_div(y.size, 4 if y.dtype.itemsize == 4 or name == "dropout" else 2)
         launch.kernel("random", f"{name}<{launch.ctype(kind)}>")(
             *launch.grid_1d(blocks),
-            (*parameters, _uint64(seed), _uint64(offset), np.int64(blocks), np.int64(y.size)),
+            (*parameters, recording.moving("seed", _uint64(seed)), recording.moving("offset", _uint64(offset)),
+             np.int64(blocks), np.int64(y.size)),
         )
 
 

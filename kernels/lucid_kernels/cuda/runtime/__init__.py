@@ -11,6 +11,7 @@
 `tuning`: what was measured of the kernels' configurations on a chip.
 `channels`: arrays with their channels last.
 `rows`: how kernels over rows and columns are launched, whose parts are in `rows.cuh`.
+`words`: tables of addresses and numbers in device memory.
 `source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include, `elements.cuh` loads
 and stores halves and packs of 16 bytes, `tensor_cores.cuh` has the instructions of chips from sm_80 on.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -189,12 +189,11 @@ class Program:
         self._add(kernel.name, [0, address, kernel.kernel.ptr, *_three(grid), *_three(block), shared],
                   [len(parameters), ctypes.addressof(table)])
 
-    def move(self, old: int, new: int) -> None:
-        """Let the parameters that are pointer `old` be pointer `new`."""
+    def move(self, numbers: Mapping[int, int]) -> None:
+        """Let the parameters that are one of these pointers be the other one."""
         for table in self._tables:
             for place, parameter in enumerate(table):
-                if parameter == old:
-                    table[place] = new
+                table[place] = numbers.get(parameter, parameter)
 
     def product(self, address: int, arguments: Sequence[int]) -> None:
         """Add a product by cuBLAS's function at `address`; the matrices are numbers of pointers."""

@@ -5,10 +5,14 @@ The first call of an operation with arrays of these shapes and dtypes, these att
 temporary arrays stand among the parameters. Later calls put the addresses of their arrays there (`native`); results come from
 rings (`recycling`).
 
-What a plan may depend on is its key: the shape, the dtype and the alignment of each array, which arrays are the same, which are
-None, all attributes, whether there is `out`, whether convolutions are TF32, the stream and the device. Everything else is
-called as it was: arrays that are not C-contiguous or have no elements, attributes of other types than `_PLAIN`, a stream that
-is being captured, an allocator that somebody has set, and calls whose launchers do what was not recorded.
+What a plan may depend on is its key: the shape, the dtype, the strides and the alignment of each array, which arrays are the
+same, which are None, all attributes but those that `move`, whether there is `out`, whether convolutions are TF32, the stream and
+the device. Everything else is called as it was: arrays without elements, attributes of other types than `_PLAIN`, a stream that
+is being captured, an allocator that somebody has set, and calls whose launchers do what was not recorded, such as copying an
+array with gaps.
+
+An attribute that moves, such as the offset of random numbers, is an integer of which the launcher makes arguments of 64 bits
+and nothing else: `recording.moving` notes them. Plans put it there as they put an address.
 
 LUCID_GPU_PLANS=0 turns plans off.
 """
@@ -17,7 +21,7 @@ from __future__ import annotations
 import functools
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
@@ -26,13 +30,16 @@ from ml_dtypes import bfloat16
 
 from lucid_kernels import tf32
 from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
+from lucid_kernels.expression import Program
 
 ENABLED = os.environ.get("LUCID_GPU_PLANS", "1") != "0"
 MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ would have a plan for each call
 
 Kernel = Callable[..., Any]
 _ndarray = cupy.ndarray
-_PLAIN = frozenset((int, bool, float, str, tuple, type(None), *[type(np.dtype(kind)) for kind in (*"?bBhHilqefdFD", bfloat16)]))
+_HALF = 1 << 63
+_PLAIN = frozenset((int, bool, float, str, tuple, type(None), Program,
+                    *[type(np.dtype(kind)) for kind in (*"?bBhHilqefdFD", bfloat16)]))
 _stream = cupy.cuda.get_current_stream
 _device = cupy.cuda.runtime.getDevice
 _several = cupy.cuda.runtime.getDeviceCount() > 1
@@ -45,7 +52,7 @@ _EXACT = 1 << 53
 class Plan:
     """What repeats a call: its program, rings for its new arrays, and what it returns."""
 
-    __slots__ = ("address", "allocator", "flagged", "many", "program", "results", "ring", "rings")
+    __slots__ = ("address", "allocator", "flagged", "many", "only_new", "program", "results", "ring", "rings")
 
     def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
                  flagged: bool) -> None:
@@ -55,17 +62,18 @@ class Plan:
         #: Of each result whether it is new, and its number among the new arrays or the arguments; None is None.
         self.results = results
         self.many = many
+        self.only_new = many and results == [(True, number) for number in range(len(rings))]
         self.flagged = flagged
         #: That of the result, where there is one new array and nothing else.
         self.ring = rings[0] if results == [(True, 0)] and len(rings) == 1 and not flagged and not many else None
         self.allocator = _allocator()
 
 
-def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
+def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ()) -> Kernel:
     """`kernel`, an entry of a table of operations, by plans where they are right.
 
     Python numbers among its arguments stand in the key, unless it gives `numbers` to its kernels as they are (`launch.number`):
-    then a plan serves all of them.
+    then a plan serves all of them. The attributes `moves` are not in the key.
     """
     if not ENABLED:
         return kernel
@@ -120,13 +128,14 @@ def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
         given: list[Any] = []
         pointers: list[int] = []
         bits: list[int] = []
+        moving: list[int] = []
         misaligned = 0
         for array in arrays:
             if array.__class__ is _ndarray:
-                if not array._c_contiguous:
-                    return kernel(*arrays, **attributes)
                 pointer = array.data.ptr
                 key += array.shape, array.dtype.char
+                if not array._c_contiguous:
+                    key += "strides", array.strides
                 misaligned |= pointer
                 pointers.append(pointer)
                 given.append(array)
@@ -140,7 +149,10 @@ def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
                     key.append((array.__class__, str(array)))
             else:
                 return kernel(*arrays, **attributes)
-        if attributes:
+        if attributes and not moves and "out" not in attributes and 0.0 not in attributes.values() and (
+                _PLAIN.issuperset(map(type, attributes.values()))):
+            key += tuple(attributes.items()), tf32.convolutions  # as below, in a third of the time
+        elif attributes:
             for name, value in attributes.items():
                 kind = value.__class__
                 if name == "out":
@@ -151,13 +163,18 @@ def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
                         if array is None:
                             key.append(None)
                             continue
-                        if array.__class__ is not _ndarray or not array._c_contiguous:
+                        if array.__class__ is not _ndarray:
                             return kernel(*arrays, **attributes)
                         key += array.shape, array.dtype.char
+                        if not array._c_contiguous:
+                            key += "strides", array.strides
                         pointer = array.data.ptr
                         misaligned |= pointer
                         pointers.append(pointer)
                         given.append(array)
+                elif name in moves:
+                    key.append(name)
+                    moving.append((value + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
                 elif kind not in _PLAIN:
                     return kernel(*arrays, **attributes)
                 else:
@@ -173,7 +190,7 @@ def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
         found = tuple(key)
         plan = plans.get(found)
         if plan is None:
-            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, stream)
+            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, stream, moves)
         if plan is False or (key[0] and stream.is_capturing()):
             return kernel(*arrays, **attributes)
         if plan.allocator is not _allocator():
@@ -187,9 +204,12 @@ def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
             pointers.append(pointer)
         if plan.flagged:
             pointers.append(launch.error_flag().data.ptr)
+        pointers += moving
         status = run(plan.address, key[0], *pointers)
         if status:
             driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
+        if plan.only_new:
+            return tuple(new)
         if plan.many:
             return tuple([None if place is None else (new if place[0] else given)[place[1]] for place in plan.results])
         place = plan.results[0]
@@ -199,9 +219,9 @@ def planned(kernel: Kernel, *, numbers: bool = False) -> Kernel:
 
 
 def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attributes: dict[str, Any], given: list[Any],
-           pointers: list[int], bits: list[int], stream: Any) -> Any:
+           pointers: list[int], bits: list[int], stream: Any, moves: Sequence[str]) -> Any:
     """The result of a call that has no plan yet, which it gets."""
-    if not given or any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
+    if any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
         return kernel(*arrays, **attributes)
     places = iter(range(len(pointers), len(pointers) + len(bits)))
     if bits:
@@ -215,16 +235,17 @@ def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attribu
         result = kernel(*arrays, **attributes)
     if len(plans) >= MOST_PLANS:
         plans.clear()
-    plan = _plan(record, result, given, pointers, len(bits), key[0])
+    plan = _plan(record, result, given, pointers, len(bits), key[0], [name for name in attributes if name in moves])
     if plan and before is not None and driver.operations() != before + len(record.steps):
         raise AssertionError(f"{kernel.__name__}: CuPy has done what a plan does not repeat; launchers say so by `unrepeatable`")
     plans[key] = plan
     return result
 
 
-def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], bits: int, stream: int) -> Plan | bool:
+def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: list[int], bits: int, stream: int,
+          moving: list[str]) -> Plan | bool:
     """The plan that repeats a recorded call, with so many numbers in `bits` behind the pointers; False where there is none."""
-    if not record.repeatable or not record.steps:
+    if not record.repeatable or not record.steps or {name for name, _ in record.moving} != {*moving}:
         return False
     used = {argument.place for step in record.steps for argument in step[3 if step[0] else 1]
             if isinstance(argument, recording.Slot)}
@@ -256,7 +277,7 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         if same is not None:
             results.append((False, same))
             continue
-        if value.__class__ is not _ndarray or not value._c_contiguous or not value.size:
+        if value.__class__ is not _ndarray or not value.size or not recycling.has_no_gaps(value):
             return False
         pointer = value.data.ptr
         source = fresh.get(pointer)
@@ -266,21 +287,26 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         number = number_of(pointer)
         assert number is not None
         results.append((True, number - known))
-    program = _program(record, number_of)
+    # What comes after the arrays: the flag and what moves.
+    last = native.MOST_POINTERS - 1
+    program = _program(record, number_of, {id(number): last - 1 - moving.index(name) for name, number in record.moving})
     if program is None:
         return False
-    count = known + len(made)
-    if count + (record.flag is not None) > native.MOST_POINTERS:
+    count, flagged = known + len(made), record.flag is not None
+    if count + flagged + len(moving) >= last - len(moving):
         return False
-    program.move(native.MOST_POINTERS - 1, count)  # the flag comes last
+    program.move({last: count, **{last - 1 - place: count + flagged + place for place in range(len(moving))}})
     program.finish()
     device = _device()
-    rings = [recycling.ring(array.shape, array.dtype, stream, device) for array in made]
+    rings = [recycling.ring(array.shape, array.dtype, stream, device, None if array._c_contiguous else array.strides)
+             for array in made]
     return Plan(program, rings, results, many, record.flag is not None)
 
 
-def _program(record: recording.Recorder, number_of: Callable[[int], int | None]) -> native.Program | None:
-    """The steps of a record; None if a kernel reads or writes an array that is not known."""
+def _program(record: recording.Recorder, number_of: Callable[[int], int | None], moving: dict[int, int]) -> native.Program | None:
+    """The steps of a record; None if a kernel reads or writes an array that is not known. `moving` has the numbers of arguments
+    that move, by their identity.
+    """
     program = native.Program()
     for step in record.steps:
         if step[0] is None:
@@ -302,6 +328,8 @@ def _program(record: recording.Recorder, number_of: Callable[[int], int | None])
                 parameters.append(number)
             elif isinstance(argument, recording.Slot):
                 parameters.append(argument.place)
+            elif id(argument) in moving:
+                parameters.append(moving[id(argument)])
             elif isinstance(argument, (np.generic, np.ndarray)):
                 parameters.append(argument.tobytes())
             else:

@@ -24,6 +24,7 @@ class Recorder:
         self.steps: list[tuple[Any, ...]] = []
         self.arrays: list[Any] = []  # new ones, which the record keeps: their memory is not given out again meanwhile
         self.flag: Any = None  # the error flag, where a kernel has it
+        self.moving: list[tuple[str, Any]] = []  # arguments that differ in each call, by the name of the attribute
         self.repeatable = True
 
     def __enter__(self) -> Recorder:
@@ -109,6 +110,14 @@ def flagged(flag: Any) -> Any:
     if recorder is not None:
         recorder.flag = flag
     return flag
+
+
+def moving(name: str, number: Any) -> Any:
+    """`number`, the argument of a kernel that is the attribute `name` of the call, in 64 bits."""
+    recorder = current()
+    if recorder is not None:
+        recorder.moving.append((name, number))
+    return number
 
 
 def multiplied(*arguments: int) -> None:

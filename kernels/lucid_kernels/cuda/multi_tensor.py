@@ -1,0 +1,197 @@
+"""A step of an optimizer with a list of tensors, in place and in one launch: see `multi_tensor.cu`.
+
+The addresses of the arrays stay on the device between steps. What changes from step to step is read there too, where it lies
+there: the counts of steps, the learning rate, whether gradients are infinite and their scale. So a captured step can be repeated.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from operator import is_
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from lucid_kernels.cuda.runtime import launch, words
+
+_MOST_KNOWN = 64  # lists
+Row = Sequence[Any]  # the arrays of a tensor: itself, its gradient, its state; None of what the options do not need
+Counts = Sequence[Any]  # numbers of its state: 0-d float32 arrays, or floats
+_PART = 1 << 12  # elements that a block takes at once: 16 a thread, and a list of 11.5 million makes 2800 blocks
+_MOST = 10  # options
+_OPTIONS = np.dtype([("at", np.float64, _MOST)])
+_COUNTS = np.dtype([("at", np.float64, 3)])
+
+
+class Rule(NamedTuple):
+    """An optimizer of the source: arrays of state, numbers of state, and the dtypes by their character."""
+
+    moments: int
+    counted: int
+    dtypes: str = "fd"
+
+
+RULES = {
+    "Sgd": Rule(1, 1, "fdeE"), "Adam": Rule(3, 1, "fdeE"), "RMSprop": Rule(3, 1), "Adagrad": Rule(1, 1), "Adamax": Rule(2, 1),
+    "NAdam": Rule(2, 2), "RAdam": Rule(2, 1), "Adadelta": Rule(2, 1), "ASGD": Rule(1, 3), "Rprop": Rule(2, 1),
+}
+
+
+def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[float], kept: Numbers | None = None,
+         lr: Any = None, found_inf: Any = None, grad_scale: Any = None) -> None:
+    """A step of an optimizer by the name of its `rule`: `arrays` are the rows of the tensors, `counts` their numbers before it.
+
+    Counts that are arrays are counted on. `lr`, an array (float32) on the device, comes in the place of the first option; with
+    `kept` all are read from there, where they are written first if they have changed. With `grad_scale` the gradients are divided
+    by it, in place; with a `found_inf` other than 0 nothing happens. Tensors of one dtype and with the same counts, or with
+    arrays of counts, are one launch. One that is listed twice takes its second step after the first.
+    """
+    given = [None, lr, found_inf, grad_scale]
+    if kept is not None:
+        kept.write(options)
+        given[0] = kept.array
+    scalars = [0 if array is None else array.data.ptr for array in given]
+    carried = np.zeros(1, _OPTIONS)
+    carried["at"][0, : len(options)] = options
+    width = len(arrays) // len(counts) if counts else 0
+    place = rule, width, len(counts), arrays[0].data.ptr if width else 0
+    known = _known.get(place)
+    if known is not None and known.fits(arrays, counts):
+        known.launch(rule, scalars, carried)
+        return
+    rows = [arrays[number * width : (number + 1) * width] for number in range(len(counts))]
+    lists: dict[Any, _List] = {}
+    seen, later = set(), []
+    for number, (row, numbers) in enumerate(zip(rows, counts, strict=True)):
+        param = row[0]
+        if id(param) in seen:
+            later.append(number)
+            continue
+        seen.add(id(param))
+        counted = bool(numbers) and hasattr(numbers[0], "dtype")
+        key = param.dtype.char, None if counted else tuple(numbers)
+        chosen = lists.get(key)
+        if chosen is None:
+            chosen = lists[key] = _List(param.dtype)
+        chosen.add(row, numbers if counted else (), RULES[rule])
+    for (_, numbers), chosen in lists.items():
+        chosen.numbers_given = numbers
+        chosen.launch(rule, scalars, carried)
+    if len(lists) == 1 and not later:
+        chosen = next(iter(lists.values()))
+        if not chosen.copies:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            chosen.remember(arrays, counts, width)
+            _known[place] = chosen
+    if later:  # their gradients are without the scale now
+        step(*(array for number in later for array in rows[number]), rule=rule, counts=[counts[number] for number in later],
+             options=options, kept=kept, lr=lr, found_inf=found_inf)
+
+
+class Numbers:
+    """The options of a group of parameters, kept on a device: what is captured reads them there."""
+
+    def __init__(self) -> None:
+        self.array = launch.empty((_MOST,), np.float64)
+        self._written: list[float] = []
+
+    def write(self, numbers: Sequence[float]) -> None:
+        """Let these be the numbers; at once, if the current stream is being captured."""
+        new = [*map(float, numbers)]
+        if new == self._written:
+            return
+        self._written = new
+        carried = np.array(new).view(np.int64).tolist()
+        if not cupy.cuda.get_current_stream().is_capturing():
+            words.store(self.array.view(np.int64), carried)
+            return
+        with cupy.cuda.Stream(non_blocking=True) as other:
+            words.store(self.array.view(np.int64), carried)
+        other.synchronize()
+
+
+class _List:
+    """The tensors of a launch. One that was a whole step is known at the next one, which most often has other gradients only."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        self.numbers_given: Sequence[float] | None = None  # on the host, the same for all tensors
+        self.width = 0
+        self.columns: list[tuple[int, list[Any]]] = []
+        self.counts: list[Any] = []
+        self.parts = [0]
+        self.sizes: list[int] = []
+        self.addresses: list[int] = []
+        self.numbers: list[int] = []
+        self.copies: list[tuple[Any, Any]] = []
+
+    def add(self, row: Row, numbers: Counts, rule: Rule) -> None:
+        """Add a tensor."""
+        size, dtype, addresses = row[0].size, self.dtype, self.addresses
+        self.sizes.append(size)
+        self.parts.append(self.parts[-1] - (-size // _PART))
+        for array in row:
+            if array is None:
+                addresses.append(0)
+            else:
+                addresses.append((array if array._c_contiguous and array.dtype == dtype else self.copied(array, dtype)).data.ptr)
+        addresses += [0] * (2 + rule.moments - len(row))
+        if numbers:
+            single = np.float32
+            self.numbers += [(array if array.dtype == single else self.copied(array, single)).data.ptr for array in numbers]
+        else:
+            self.numbers += [0] * rule.counted
+
+    def copied(self, array: Any, dtype: Any) -> Any:
+        """A copy without gaps, which is written back after the launch."""
+        copy = cupy.array(array, dtype, order="C")
+        self.copies.append((copy, array))
+        return copy
+
+    def remember(self, arrays: Sequence[Any], counts: Sequence[Counts], width: int) -> None:
+        """Keep what says whether the next step is one of these tensors. Nothing is kept alive by it."""
+        self.width = width
+        self.columns = [(column, [None if array is None else weakref.ref(array) for array in arrays[column::width]])
+                        for column in range(width) if column != 1]
+        if self.numbers_given is None:
+            self.counts = [weakref.ref(number) for numbers in counts for number in numbers]
+
+    def fits(self, arrays: Sequence[Any], counts: Sequence[Counts]) -> bool:
+        """Whether these are the same arrays, but for gradients, whose addresses are taken."""
+        width, dtype = self.width, self.dtype
+        for column, references in self.columns:
+            if not all(map(is_, arrays[column::width], [None if each is None else each() for each in references])):
+                return False
+        if self.numbers_given is None:
+            if not all(map(is_, [number for numbers in counts for number in numbers], [each() for each in self.counts])):
+                return False
+        else:
+            numbers = tuple(counts[0])
+            if any(hasattr(number, "dtype") for number in numbers) or any(tuple(each) != numbers for each in counts):
+                return False
+            self.numbers_given = numbers
+        stride = len(self.addresses) // len(self.sizes)
+        for number, grad in enumerate(arrays[1::width]):
+            if not grad._c_contiguous or grad.dtype != dtype:
+                return False
+            self.addresses[number * stride + 1] = grad.data.ptr
+        return True
+
+    def launch(self, name: str, scalars: Sequence[int], options: Any) -> None:
+        """Take the step."""
+        numbers = self.numbers_given
+        table = [0, *scalars, *self.parts, *self.sizes, *self.addresses, *self.numbers]
+        counts = np.zeros(1, _COUNTS)
+        if numbers:
+            counts["at"][0, : len(numbers)] = numbers
+        launch.kernel("multi_tensor", f"multi_tensor<{launch.ctype(self.dtype)}, {name}>")(
+            launch.grid_cap(self.parts[-1]), (launch.BLOCK,),
+            (words.table((name, self.dtype.char, self.addresses[0]), table), np.int32(len(self.sizes)), options, counts,
+             np.int32(numbers is None)))
+        for copy, array in self.copies:
+            array[...] = copy
+
+
+_known: dict[Any, _List] = {}

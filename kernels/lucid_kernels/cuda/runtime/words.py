@@ -1,0 +1,55 @@
+"""Tables of 64-bit words in device memory, such as the addresses of a list of arrays: see `store_words.cu`.
+
+A table that is asked for again is there still, and only what has changed in it is written.
+"""
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from lucid_kernels.cuda.runtime import launch
+
+_WORDS = 256  # of a launch, as in the source: 2 of the 4 KiB that its arguments may have
+_MOST = 256  # tables
+_STRUCT = np.dtype([("at", np.int64, _WORDS)])
+
+_tables: OrderedDict[Any, tuple[Any, list[int]]] = OrderedDict()
+
+
+def table(key: Any, words: list[int]) -> Any:
+    """An int64 array with these words, on the current device and for the current stream. The first one is 0, and the kernel's
+    own: it is 0 again when the kernel is done.
+
+    Tables of one `key` share their memory. While the stream is being captured a table has memory of its own, which the graph
+    fills each time it runs: what is called later would change it.
+    """
+    stream = cupy.cuda.get_current_stream()
+    if stream.ptr and stream.is_capturing():
+        array = launch.empty((len(words),), np.int64)
+        store(array, words)
+        return array
+    found = cupy.cuda.runtime.getDevice(), stream.ptr, len(words), key
+    array, old = _tables.pop(found, (None, words))
+    if array is None:
+        array, old = launch.empty((len(words),), np.int64), []
+        while len(_tables) >= _MOST:
+            _tables.popitem(last=False)
+    _tables[found] = array, words
+    if old != words:
+        store(array, words, old)
+    return array
+
+
+def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
+    """Write words to an array that holds `old` already; parts that are the same are left alone."""
+    for start in range(0, len(words), _WORDS):
+        part = words[start : start + _WORDS]
+        if part == old[start : start + _WORDS]:
+            continue
+        carried = np.zeros(1, _STRUCT)
+        carried["at"][0, : len(part)] = part
+        launch.kernel("store_words", "store_words")((1,), (_WORDS,), (array[start:], np.int32(len(part)), carried))
