@@ -86,6 +86,7 @@ def check_strides() -> None:
 
 FLASH = "flash_attention.cu"
 PRODUCTS = {"inside": "attention_products.cuh"}
+SPLIT = {"inside": "split_tf32.cuh"}
 TILES = {"inside": "attention_tiles.cuh"}
 MUTATIONS = [
     Mutation(FLASH, "copies are not awaited", r"copies_wait<1>\(\);", "copies_wait<2>();", check_plain),
@@ -109,9 +110,9 @@ MUTATIONS = [
              "statistic = statistics;", check_plain),
     Mutation(FLASH, "only the first columns", r"start = blockIdx\.y \* COLUMNS;", "start = 0;", check_wide),
     Mutation(FLASH, "half of a row's products", r"i \+= 32", "i += 64", check_value_width),
-    Mutation(FLASH, "no low parts", r"mma_tf32\(d, a\.crossed, b\.low\);", "", check_plain, **PRODUCTS),
-    Mutation(FLASH, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_special, **PRODUCTS),
-    Mutation(FLASH, "a NaN that becomes inf", r"\? 0x7fffffffu : word", "? word : word", check_special, **PRODUCTS),
+    Mutation(FLASH, "no low parts", r"mma_tf32\(d, a\.crossed, b\.low\);", "", check_plain, **SPLIT),
+    Mutation(FLASH, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_special, **SPLIT),
+    Mutation(FLASH, "a NaN that becomes inf", r"\? 0x7fffffffu : word", "? word : word", check_special, **SPLIT),
     Mutation(FLASH, "lines of another matrix", r"\(\(lane >> 4\) \* 8 \+ \(lane & 7\)\)", "(lane & 7)", check_both, **PRODUCTS),
     Mutation(FLASH, "terms of other lines", r"i % 2 \* 2 \+ i / 2", "i", check_plain, **PRODUCTS),
     Mutation(FLASH, "the first 8 lines twice", r"a\[b\]\[2 \* j \+ i / 2\]", "a[b][2 * j]", check_half, **PRODUCTS),
