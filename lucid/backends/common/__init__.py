@@ -13,5 +13,6 @@
 `convolution`, `unfold`: 3-d convolution as 2-d ones; windows as columns.
 `windows`: where windows lie.
 `interpolation`: resizing.
+`attention`: attention with dropout.
 `nll_loss`: the negative log-likelihood of class indices.
 """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import complex, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
+from ..common import attention, complex, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -21,6 +21,7 @@ if gpu_probe.simulated():
     simulator.install()
 
 import cupy  # noqa: E402
+from lucid_kernels.cuda.attention.attention import with_dropout  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
 from . import (  # noqa: E402
@@ -53,7 +54,7 @@ TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
     planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
-    linalg_gradients.table(cupy, TABLE), convolution.table(TABLE),
+    linalg_gradients.table(cupy, TABLE), convolution.table(TABLE), with_dropout(attention.table(cupy, TABLE)),
     interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))
 
 

@@ -10,8 +10,9 @@
 
 float32 is computed as TF32 unless `lucid.backends.cudnn.allow_tf32` is False, as in PyTorch; halves always by tensor cores. Exact
 float32 is three products of TF32 for each where the model finds that faster than `conv2d.cu`, on the simulator with its errors.
-The kernels for tensor cores have been compiled for sm_80, sm_90 and sm_100, none of them spills, and are right on the simulator, in
-every tile. None has run on a GPU: the layouts of `mma.sync` and `ldmatrix` follow the PTX ISA, and nothing is known of the times.
+The kernels for tensor cores have been compiled for sm_80, sm_90 and sm_100, none of them spills, and are right on the simulator,
+in every tile. None has run on a GPU: the layouts of `mma.sync` and `ldmatrix` follow the PTX ISA, and nothing is known of the
+times.
 By the model of `configurations`, an estimate, the largest tile is bound by `mma.sync`, at 0.63 of the dense TF32 rate of an
 H100.
 """

@@ -9,5 +9,6 @@
 `driver`: where CUDA's functions lie.
 `recycling`: gives arrays that nobody uses any more.
 `source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include,
-`tensor_cores.cuh` the instructions of chips from sm_80 on, `split_tf32.cuh` exact products of float by them.
+`tensor_cores.cuh` the instructions of chips from sm_80 on, `split_tf32.cuh` exact products of float by them,
+`philox.cuh` random words.
 """
