@@ -326,8 +326,8 @@ MUTATIONS = [
         check_adaptive,
     ),
     # random_uniform, random_normal, random_integers: the store matches once, in the helper, and once in each kernel
-    Mutation(RANDOM, "nine rounds", r"round < 10", "round < 9", check_random),
-    Mutation(RANDOM, "32-bit counter", r"\(unsigned\)\(counter >> 32\)", "0u", check_random),
+    Mutation(RANDOM, "nine rounds", r"round < 10", "round < 9", check_random, inside="philox.cuh"),
+    Mutation(RANDOM, "32-bit counter", r"\(unsigned\)\(counter >> 32\)", "0u", check_random, inside="philox.cuh"),
     Mutation(RANDOM, "tail", r"q \* Numbers<T>::count, n\)", "q * Numbers<T>::count, n + 1)", check_random),
     Mutation(RANDOM, "uniform: 23 bits", r"\(float\)\(w\.y >> 8\)", "(float)(w.y >> 9 << 1)", check_random),
     Mutation(RANDOM, "uniform: the end", r"number < range\.top \? number : range\.top", "number", check_random),

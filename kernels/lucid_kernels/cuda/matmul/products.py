@@ -27,8 +27,8 @@ _TF32 = (0, cublas.CUBLAS_COMPUTE_32F_FAST_TF32, *_KINDS["f"][2:])
 def matmul(a: Any, b: Any) -> Any:
     """The product of matrices (..., m, k) and (..., k, n), whose leading dimensions are broadcast, or with vectors, as NumPy's.
 
-    float32 is computed as such, or as TF32 where `lucid.backends.cuda.matmul.allow_tf32` is set. Transposed matrices and stacks with
-    one stride are read where they are. CuPy's function computes products of other dtypes and those with vectors.
+    float32 is computed as such, or as TF32 where `lucid.backends.cuda.matmul.allow_tf32` is set. Transposed matrices and stacks
+    with one stride are read where they are. CuPy's function computes products of other dtypes and those with vectors.
     """
     kind = _TF32 if a.dtype.char == "f" and tf32.products != "highest" else _KINDS.get(a.dtype.char)
     if kind is None or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
