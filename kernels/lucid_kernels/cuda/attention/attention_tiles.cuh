@@ -17,6 +17,9 @@
 // The first row of head `index` of x, which counts over the batch.
 #define HEAD_OF(x, index, count) ((x) + (index) / (count) * x##_batch + (index) % (count) * x##_head)
 
+// Not inlined: ptxas would mix the words of many elements, and spill registers.
+__device__ __noinline__ uint4 words_of(u64 counter, u64 seed) { return philox(counter, seed); }
+
 struct Problem {
   const void* mask;
   int mask_kind;  // its numbers: 0 no mask, 1 float, 2 __half, 3 __nv_bfloat16
@@ -52,9 +55,9 @@ struct Problem {
   // product, not a choice, so that a dropped NaN gives NaN.
   __device__ __forceinline__ void factors(int head, int query, int key, float& first, float& second) const {
     const u64 i = ((u64)head * queries + query) * keys + key;
-    uint4 words = philox(offset + (i >> 2), seed);
+    uint4 words = words_of(offset + (i >> 2), seed);
     first = factor(words, i);
-    if ((i & 3) == 3) words = philox(offset + (i >> 2) + 1, seed);
+    if ((i & 3) == 3) words = words_of(offset + (i >> 2) + 1, seed);
     second = factor(words, i + 1);
   }
   __device__ __forceinline__ float factor(uint4 words, u64 i) const {
@@ -63,7 +66,7 @@ struct Problem {
   }
   __device__ __forceinline__ float factor(int head, int query, int key) const {
     const u64 i = ((u64)head * queries + query) * keys + key;
-    return factor(philox(offset + (i >> 2), seed), i);
+    return factor(words_of(offset + (i >> 2), seed), i);
   }
 };
 
