@@ -1,6 +1,6 @@
 """Plant bugs in the CUDA kernels and see that the kernels' checks notice them on the simulator.
 
-    python kernels/mutate.py                        # all families but those whose bugs take many minutes
+    python kernels/mutate.py                        # all families
     python kernels/mutate.py softmax pool2d         # some
     python kernels/mutate.py --kinds index,bounds   # every place for bugs of these kinds, and no declared bugs
     python kernels/mutate.py --all                  # every kind, and the declared bugs
@@ -35,8 +35,6 @@ from lucid_kernels.simulator import mutants, mutation  # noqa: E402
 FOLDER = ROOT / "tests" / "kernels" / "cuda"
 #: The kinds that are tried without being asked for.
 KINDS = ("barrier", "atomic", "shared")
-#: Families that are tried when they are named, or with --all: compiling one bug of theirs takes half a minute.
-_SLOW = ("flash_attention",)
 #: As many places a process tries before it takes others.
 _BATCH = 8
 
@@ -88,12 +86,7 @@ def main() -> int:
     parser.add_argument("--at", metavar="FILE:LINE", help="places in this line only, and no declared bugs")
     options = parser.parse_args()
 
-    families = [pathlib.PurePath(name).stem for name in options.families]
-    if not families:
-        left_out = () if options.all else _SLOW
-        families = [name for name in source.names() if name not in left_out]
-        for name in left_out:
-            print(f"{name}.cu is left out: name it, or use --all")
+    families = [pathlib.PurePath(name).stem for name in options.families] or list(source.names())
     declared = families if not options.kinds and not options.at else []
     kinds = options.kinds.split(",") if options.kinds else mutants.KINDS if options.all else KINDS
     start = time.perf_counter()

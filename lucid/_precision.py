@@ -1,27 +1,28 @@
-"""The precision of products of float32 matrices. The setting belongs to the context."""
+"""The precision of products of float32 matrices on a GPU. The setting is of the whole process, as PyTorch's is."""
 from __future__ import annotations
 
 import warnings
-from contextvars import ContextVar
+
+from lucid_kernels import tf32
 
 _PRECISIONS = ("highest", "high", "medium")
-_precision: ContextVar[str] = ContextVar("lucid_float32_matmul_precision", default="highest")
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allow products of float32 matrices to be less exact: 'highest', 'high' or 'medium'.
+    """Let products of float32 matrices on a GPU be less exact: 'highest' is float32, 'high' and 'medium' are TF32, which keeps 10
+    of the 23 bits of each factor and adds in float32.
 
-    It is noted, and read by `get_float32_matmul_precision`; lucid's own products are always computed in float32, and those of
-    cuBLAS as CuPy is set up. Another string is a UserWarning and changes nothing; RuntimeError for what is no string.
+    It sets `lucid.backends.cuda.matmul.allow_tf32`, and that sets it. CPUs are always exact. Another string is a UserWarning and
+    changes nothing; RuntimeError for what is no string.
     """
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
     if precision not in _PRECISIONS:
         warnings.warn(f"{precision} is not one of {', '.join(map(repr, _PRECISIONS))}; it has no effect.", stacklevel=2)
         return
-    _precision.set(precision)
+    tf32.set_products(precision)
 
 
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` has been called with."""
-    return _precision.get()
+    return tf32.products

@@ -11,7 +11,7 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `sizes`: from how many elements our kernels are faster than NumPy.
 `half_precision`: float16 and bfloat16 are computed in float32.
 `explain`, `__main__`: which function computes an operation, and why.
-`cudnn`: whether convolutions on a GPU may use TF32.
+`cudnn`, `cuda`: whether convolutions and products of matrices on a GPU may use TF32.
 `device`: devices by name.
 `gpu_probe`: whether there is a GPU, and if not, why.
 `memory`: how much memory large CPU arrays use, and a limit for it.
@@ -40,11 +40,11 @@ import numpy as np
 from lucid_kernels import numpy_warnings
 from lucid_kernels.cpu.runtime import signals
 
-from . import cudnn, memory
+from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
-__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cudnn",
+__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cuda", "cudnn",
            "default_device", "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device",
            "symbolic_module", "synchronize", "to_device", "to_host"]
 

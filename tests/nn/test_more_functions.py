@@ -131,7 +131,7 @@ def test_old_names_of_interpolate(name: str, device: str) -> None:
     assert F.pdist is lucid.pdist
 
 
-def test_precision_of_products_is_noted() -> None:
+def test_precision_of_products() -> None:
     assert lucid.get_float32_matmul_precision() == "highest"
     try:
         lucid.set_float32_matmul_precision("high")
@@ -139,6 +139,14 @@ def test_precision_of_products_is_noted() -> None:
             lucid.set_float32_matmul_precision("best")
         with pytest.raises(RuntimeError, match="expects a str"):
             lucid.set_float32_matmul_precision(1)  # type: ignore[arg-type]
-        assert lucid.get_float32_matmul_precision() == "high"
+        assert lucid.get_float32_matmul_precision() == "high" and lucid.backends.cuda.matmul.allow_tf32
+        lucid.backends.cuda.matmul.allow_tf32 = False
+        assert lucid.get_float32_matmul_precision() == "highest"
+        lucid.set_float32_matmul_precision("medium")
+        assert lucid.backends.cuda.matmul.allow_tf32
+        with pytest.raises(RuntimeError, match="expects a bool, but got int"):
+            lucid.backends.cuda.matmul.allow_tf32 = 1  # type: ignore[assignment]
+        with pytest.raises(AttributeError):
+            lucid.backends.cuda.matmul.allow_tf64 = True  # type: ignore[attr-defined]
     finally:
         lucid.set_float32_matmul_precision("highest")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import inspect
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -28,9 +27,10 @@ _MOST = 12  # candidates of a problem
 _SLOWEST = 4  # of what the model thinks of them, in times of the best
 #: Of the largest result, between configurations: sums in another order, and for halves a last bit.
 _TOLERANCE = {4: 1e-4, 2: 2e-2}
-#: Launchers of one or more choices, and the argument that they write; without one their results.
-_LAUNCHERS = {("convolution.tensor_cores", "product"): "y", ("convolution.tensor_cores", "grad_weight"): "dw",
-              ("attention.flash_attention", "attention"): None, ("attention.flash_attention", "attention_grad"): None}
+#: Launchers of one or more choices.
+_LAUNCHERS = (("convolution.tensor_cores", "convolve"), ("convolution.tensor_cores", "convolve_grad_input"),
+              ("convolution.tensor_cores", "convolve_grad_weight"),
+              ("attention.flash_attention", "attention"), ("attention.flash_attention", "attention_grad"))
 _KEPT = 0.98  # what is not faster than this share of the model's choice does not replace it
 
 
@@ -50,28 +50,20 @@ class Tuner:
     def at_work(self) -> Iterator[None]:
         """With its functions in the place of the launchers and of what chooses."""
         with contextlib.ExitStack() as stack:
-            for (module, name), written in _LAUNCHERS.items():
-                _replace(stack, module, name, functools.partial(self._launcher, written))
+            for module, name in _LAUNCHERS:
+                _replace(stack, module, name, self._launcher)
             _replace(stack, "convolution.configurations", "choose", self._choose)
             _replace(stack, "attention.flash_attention", "_chosen", self._chosen)
             yield
 
-    def _choose(self, original: Callable[..., Any], *arguments: Any) -> Any:
+    def _choose(self, original: Callable[..., Any], capability: str, key: str, found: Any, others: float) -> Any:
         """As `configurations.choose`."""
         configurations = importlib.import_module("lucid_kernels.cuda.convolution.configurations")
-        bound = inspect.signature(original).bind(*arguments)
-        bound.apply_defaults()
-        given = bound.arguments
-        sizes = given["rows"], given["columns"], given["slabs"], given["products"]
-
-        def cost(candidate: tuple[Any, int]) -> float:
-            cycles: float = configurations.model(*candidate, *sizes, given["speed"])
-            return cycles
-
-        found = sorted(configurations.candidates(given["slabs"], given["tiles"]), key=cost)[:_MOST]
-        table = {candidate: [configurations.TILES.index(candidate[0]), candidate[1]] for candidate in found
-                 if cost(candidate) <= _SLOWEST * cost(found[0])}
-        return self._answer(configurations.key(given["kernel"], *sizes), original(*arguments), table)
+        fastest = sorted(found)[:_MOST]
+        table = {(tile, slices): [configurations.TILES.index(tile), slices] for cycles, tile, slices in fastest
+                 if cycles <= _SLOWEST * fastest[0][0]}
+        choice = original(capability, key, found, others)
+        return None if choice is None else self._answer(key, choice, table)
 
     def _chosen(self, original: Callable[..., Any], name: str, itemsize: int, width: int, device: int, heads: int, rows: int
                 ) -> Any:
@@ -85,7 +77,7 @@ class Tuner:
         self._asked[key] = choice, table
         return self._forced.get(key, choice)
 
-    def _launcher(self, written: str | None, original: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _launcher(self, original: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """As the launcher, which it calls in all configurations the first time."""
         if self._busy:
             return original(*arguments, **options)
@@ -94,35 +86,27 @@ class Tuner:
             result = original(*arguments, **options)
             for key, (choice, table) in list(self._asked.items()):
                 if key not in self._seen and len(table) > 1 and self.given.left() > 10:
-                    bound = inspect.signature(original).bind(*arguments, **options)
-                    call = functools.partial(original, *arguments, **options)
-                    self._tune(key, choice, table, call, bound.arguments[written] if written else None)
+                    self._tune(key, choice, table, functools.partial(original, *arguments, **options))
         finally:
             self._busy, self._forced = False, {}
         return result
 
-    def _tune(self, key: str, choice: Any, table: dict[Any, list[int]], call: Callable[[], Any], written: Any) -> None:
+    def _tune(self, key: str, choice: Any, table: dict[Any, list[int]], call: Callable[[], Any]) -> None:
         import cupy
 
         self._seen.add(key)
-        wanted = [cupy.array(each) for each in _arrays(written if written is not None else call())]
+        wanted = [cupy.array(each) for each in _arrays(call())]
         times: dict[Any, float] = {}
         wrong = []
         for candidate in dict.fromkeys((choice, *table)):
             self._forced = {key: candidate}
-            if written is not None:  # full of NaN; CuPy knows less of 16-bit floats than of integers
-                bits = cupy.dtype(f"u{written.itemsize}")
-                written.view(bits).fill(np.iinfo(bits).max)
-            found = _arrays(call())
-            if not all(map(_are_close, _arrays(written) if written is not None else found, wanted)):
+            if not all(map(_are_close, _arrays(call()), wanted)):
                 wrong.append(str(candidate))
                 continue
             times[candidate] = device_seconds(call, rounds=3, group=1e-3)
             if place() != GPU and len(times) == 2:
                 break
         self._forced = {}
-        if written is not None:
-            call()
         row: dict[str, Any] = {"key": key, "wrong": wrong, "us": {str(each): seconds * 1e6 for each, seconds in times.items()}}
         best = min(times, key=lambda candidate: times[candidate], default=None)
         if choice in times and times[best] > _KEPT * times[choice]:

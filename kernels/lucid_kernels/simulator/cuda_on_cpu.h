@@ -40,6 +40,7 @@
 #define __host__
 #define __constant__ static
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __grid_constant__

@@ -13,4 +13,5 @@
 `convolution`, `unfold`: 3-d convolution as 2-d ones; windows as columns.
 `windows`: where windows lie.
 `interpolation`: resizing.
+`attention`: attention with dropout.
 """

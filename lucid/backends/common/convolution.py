@@ -190,12 +190,12 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         return dweight, kernels["sum"](g, axis=(0, 2, 3, 4), keepdims=False, out=dbias)
 
     def with_relu(name: str) -> Kernel:
-        def convolve_relu(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes,
-                          groups: int, out: Array | None = None) -> Array:
-            """relu of the convolution, in its memory."""
+        def convolve_relu(x: Array, weight: Array, bias: Array | None, residual: Array | None = None, *, stride: Sizes,
+                          padding: Sizes, dilation: Sizes, groups: int, out: Array | None = None) -> Array:
+            """relu of the convolution, to which `residual` may have been added, in its memory."""
             y = (result.get(name) or kernels[name])(x, weight, bias, stride=stride, padding=padding, dilation=dilation,
                                                     groups=groups, out=out)
-            return kernels["relu"](y, out=y)
+            return kernels["relu"](y if residual is None else kernels["add"](y, residual, out=y), out=y)
 
         return convolve_relu
 

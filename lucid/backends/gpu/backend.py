@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import complex, interpolation, linalg_gradients, linear, vectors
+from ..common import attention, complex, interpolation, linalg_gradients, linear, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -22,6 +22,7 @@ if gpu_probe.simulated():
 
 import cupy  # noqa: E402
 from lucid_kernels.cuda import multi_tensor  # noqa: E402
+from lucid_kernels.cuda.attention.attention import with_dropout  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
 from . import (  # noqa: E402
@@ -58,7 +59,8 @@ TABLE.update(merge(
     planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
     linalg_gradients.table(cupy, TABLE), planning.all_planned(convolution.table(TABLE)),
-    interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy)), {"multi_tensor_step": multi_tensor.step}))
+    with_dropout(attention.table(cupy, TABLE)), interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy)),
+    {"multi_tensor_step": multi_tensor.step}))
 
 
 def on(device: Device) -> Any:

@@ -1,7 +1,7 @@
 """Scaled dot-product attention: a fused kernel that keeps no large matrix of probabilities, and the same in operations.
 
-The operations do what the kernel does not: dropout, a gradient for the mask, and gradients of gradients. They compute
-half precision in float32, as the kernel does.
+The operations do what the kernel does not: a gradient for the mask, and gradients of gradients. They compute half precision in
+float32, as the kernel does. Dropout is part of the kernels for tensor cores; elsewhere its operation keeps the probabilities.
 """
 from __future__ import annotations
 
@@ -18,30 +18,35 @@ from ..elementwise.where import where
 from ..linalg.matmul import check_batches, matmul
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.repetition import repeat_interleave
-from ..random.dropout import dropout
+from ..random.dropout import draw, dropped
 from .activation import softmax
 
 __all__ = ()  # a function of nn.functional only
 _HALVES = ("float16", "bfloat16")
 
 
-# ---- the fused operation: q (B, H, L, E), k (B, G, S, E), v (B, G, S, V), H a multiple of G ------------------------------
-def _attention_rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, scale: float, is_causal: bool,
-                    with_grad: bool) -> Vjp:
-    needs = needs[:3]
+# ---- the fused operations: q (B, H, L, E), k (B, G, S, E), v (B, G, S, V), H a multiple of G -----------------------------
+def _fused(name: str) -> Op:
+    """The operation `name`, whose gradient is `name`_grad; with dropout both have the attributes `p`, `seed` and `offset`."""
+    def rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, scale: float, is_causal: bool, with_grad: bool,
+             **draw: Any) -> Vjp:
+        needs = needs[:3]
 
-    def vjp(g: Tensor, kept: Any) -> tuple[Any, ...]:
-        if is_grad_enabled():
-            gradients = _composed_gradients(g, q, k, v, mask, scale, is_causal)
-        else:
-            gradients = _attention_grad(g, q, k, v, mask, *kept, scale=scale, is_causal=is_causal)
-        return (*[gradient if needed else None for gradient, needed in zip(gradients, needs, strict=True)], None)
+        def vjp(g: Tensor, kept: Any) -> tuple[Any, ...]:
+            if is_grad_enabled():
+                gradients = _composed_gradients(g, q, k, v, mask, scale, is_causal, draw)
+            else:
+                gradients = gradient(g, q, k, v, mask, *kept, scale=scale, is_causal=is_causal, **draw)
+            return (*[gradient if needed else None for gradient, needed in zip(gradients, needs, strict=True)], None)
 
-    return vjp
+        return vjp
+
+    gradient = Op(f"{name}_grad")
+    return Op(name, rule, saved_outputs=(0, 1, 2, 3), outputs=(0,))
 
 
-_attention = Op("attention", _attention_rule, saved_outputs=(0, 1, 2, 3), outputs=(0,))
-_attention_grad = Op("attention_grad")
+_attention = _fused("attention")
+_attention_dropout = _fused("attention_dropout")
 
 
 # ---- the same in operations ------------------------------------------------------------------------------------------------
@@ -49,19 +54,21 @@ def _composed(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float
     heads = q._array.shape[1]
     probabilities = _probabilities(_wide(q), _wide(_per_head(k, heads)), mask, scale, is_causal)
     if dropout_p > 0:
-        probabilities = dropout(probabilities, dropout_p)
+        probabilities = dropped(probabilities, **draw(probabilities, probabilities._array.size, dropout_p))
     return matmul(probabilities, _wide(_per_head(v, heads))).to(q.dtype)
 
 
-def _composed_gradients(g: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float, is_causal: bool
-                        ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients as differentiable functions of g, q, k and v."""
+def _composed_gradients(g: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float, is_causal: bool,
+                        drawn: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients as differentiable functions of g, q, k and v; `drawn` are the attributes of dropout, if there is any."""
     (batch, groups), heads = k._array.shape[:2], q._array.shape[1]
     g, wide_q, wide_k, wide_v = _wide(g), _wide(q), _wide(_per_head(k, heads)), _wide(_per_head(v, heads))
     probabilities = _probabilities(wide_q, wide_k, mask, scale, is_causal)
-    upstream = matmul(g, wide_v.mT)
+    upstream, kept = matmul(g, wide_v.mT), probabilities
+    if drawn:
+        upstream, kept = dropped(upstream, **drawn), dropped(probabilities, **drawn)
     scores = probabilities * (upstream - (upstream * probabilities).sum(-1, keepdim=True)) * scale
-    dq, dk, dv = matmul(scores, wide_k), matmul(scores.mT, wide_q), matmul(probabilities.mT, g)
+    dq, dk, dv = matmul(scores, wide_k), matmul(scores.mT, wide_q), matmul(kept.mT, g)
     if heads != groups:
         dk, dv = (d.reshape(batch, groups, heads // groups, *d._array.shape[2:]).sum(2) for d in (dk, dv))
     return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
@@ -104,8 +111,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     dropped, also outside of training. With `enable_gqa`, `query` has a multiple of the heads (dimension -3) of `key` and of
     `value`: consecutive heads share one.
 
-    A query that sees no key gets zeros. float16 is computed in float32. A mask that requires a gradient, dropout and gradients
-    of gradients take the whole matrix of scores.
+    A query that sees no key gets zeros. float16 is computed in float32. A mask that requires a gradient, gradients of gradients,
+    and dropout but on tensor cores take the whole matrix of scores.
 
     Raises RuntimeError for dtypes, shapes and masks that do not fit and IndexError for a mask of less than two dimensions.
 
@@ -123,11 +130,16 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     factor = (1 / math.sqrt(width) if width else 1.0) if scale is None else float(scale)
     mask = None if attn_mask is None else _as_scores(attn_mask, query, key)
     q, k, v = (x if x._array.ndim == 4 else _as_heads(x) for x in (query, key, value))
-    if dropout_p > 0 or (mask is not None and mask.requires_grad and is_grad_enabled()):
+    if mask is not None and mask.requires_grad and is_grad_enabled():
         result = _composed(q, k, v, mask, factor, is_causal, dropout_p)
     else:
-        with_grad = not (q._node is k._node is v._node is None) and is_grad_enabled()
-        result = _attention(q, k, v, mask, scale=factor, is_causal=is_causal, with_grad=with_grad)[0]
+        attributes = {"scale": factor, "is_causal": is_causal,
+                      "with_grad": not (q._node is k._node is v._node is None) and is_grad_enabled()}
+        scores = math.prod(q._array.shape[:3]) * k._array.shape[2]
+        if dropout_p > 0 and scores:
+            result = _attention_dropout(q, k, v, mask, **attributes, **draw(q, scores, dropout_p))[0]
+        else:
+            result = _attention(q, k, v, mask, **attributes)[0]
     return result if len(shape) == 4 else result.reshape(*shape[:-2], length, value._array.shape[-1])
 
 

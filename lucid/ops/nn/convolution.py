@@ -56,11 +56,13 @@ def _ops(name: str) -> _Ops:
 
         return vjp
 
-    def convolve_relu_rule(needs: Any, *inputs: Any, **geometry: Any) -> Vjp:
-        linear = convolve_rule(needs, *inputs, **geometry)
+    def convolve_relu_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, residual: Tensor | None = None,
+                           **geometry: Any) -> Vjp:
+        linear = convolve_rule(needs[:3], x, weight, bias, **geometry)
 
         def vjp(g: Tensor, y: Any, needs: Any = needs) -> Any:
-            return linear(relu_grad(g, y), None, needs)  # type: ignore[call-arg]
+            g = relu_grad(g, y)
+            return (*linear(g, None, needs[:3]), *[g if needed else None for needed in needs[3:]])  # type: ignore[call-arg]
 
         return vjp
 

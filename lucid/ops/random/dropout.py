@@ -18,12 +18,15 @@ from ..creation.creation import ones_like
 
 __all__ = ("dropout",)
 
-_dropout: UnaryOp = UnaryOp("dropout", lambda needs, x, **draw: lambda g, y: (_dropout(g, **draw),))
+#: Dropout of the elements that a draw hits.
+dropped: UnaryOp = UnaryOp("dropout", lambda needs, x, **draw: lambda g, y: (dropped(g, **draw),))
 
 
-def _draw(like: Tensor, p: float) -> dict[str, Any]:
-    """The attributes of a draw for `like`, four random numbers to a block of the counter; the device 'meta' takes none."""
-    seed, offset = (0, 0) if like.is_meta else _random.default_generator.take(-(-like._array.size // 4))
+def draw(like: Tensor, size: int, p: float) -> dict[str, Any]:
+    """The attributes of a draw for `size` elements, four random numbers to a block of the counter; where `like` is on the device
+    'meta', it takes none.
+    """
+    seed, offset = (0, 0) if like.is_meta else _random.default_generator.take(-(-size // 4))
     return {"p": float(p), "seed": seed, "offset": offset}
 
 
@@ -34,8 +37,8 @@ def _drop(input: Tensor, p: float) -> Tensor:
             raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(dtype)}")
         return input * 0 if dtype.kind != "b" else input & False
     if not _dtypes.is_floating(dtype):
-        return input * _dropout(ones_like(real(input.detach())), **_draw(input, p))
-    return _dropout(input, **_draw(input, p))
+        return input * dropped(ones_like(real(input.detach())), **draw(input, input._array.size, p))
+    return dropped(input, **draw(input, input._array.size, p))
 
 
 def _drop_features(input: Tensor, p: float) -> Tensor:
@@ -44,7 +47,7 @@ def _drop_features(input: Tensor, p: float) -> Tensor:
     if len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     kept = input.detach().new_ones(shape[:2] + (1,) * (len(shape) - 2))
-    return input * _dropout(kept, **_draw(kept, p))
+    return input * dropped(kept, **draw(kept, kept._array.size, p))
 
 
 def _check(p: float) -> None:
@@ -127,7 +130,7 @@ def _alpha_drop(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     if p == 1:
         return input * 0
     kept = input.detach().new_ones(shape)
-    mask = (_dropout(kept, **_draw(kept, p)) != 0).to(input.dtype)
+    mask = (dropped(kept, **draw(kept, kept._array.size, p)) != 0).to(input.dtype)
     scale = 1 / math.sqrt((1 - p) * (1 + p * _ALPHA * _ALPHA))
     return (input * mask + (1 - mask) * _ALPHA) * scale - scale * _ALPHA * p
 

@@ -156,7 +156,7 @@ def check_random() -> None:
     test_random.same_bits(random.random_integers(shape=(1001,), **bounds, **place), expected)
 
 
-PHILOX = "philox.cuh"
+PHILOX, NUMBERS = "philox.cuh", "numbers.cuh"
 CONV, POOL, RANDOM = "conv2d.cu", "pool2d.cu", "random.cu"
 MUTATIONS = [
     # all tiled kernels of conv2d
@@ -315,10 +315,10 @@ MUTATIONS = [
     Mutation(RANDOM, "uniform: the end", r"number < range\.top \? number : range\.top", "number", check_random),
     Mutation(RANDOM, "uniform: contracted", r"add\(mul\(unit, range\.span\), range\.low\)",
              "fused(unit, range.span, range.low)", check_random),
-    Mutation(RANDOM, "exponential: 1 - u rounded", r"e == T\(0\) \? -rest : f", "f", check_random, inside=PHILOX),
-    Mutation(RANDOM, "rounded twice", r"__fmaf_rn\(a, b, c\)", "__fadd_rn(__fmul_rn(a, b), c)", check_random, inside=PHILOX),
-    Mutation(RANDOM, "rounded twice in double", r"__fma_rn\(a, b, c\)", "__dadd_rn(__dmul_rn(a, b), c)", check_random, inside=PHILOX),
-    Mutation(RANDOM, "quadrant", r"\(quadrant \+ 1\) & 2", "quadrant & 2", check_random, inside=PHILOX),
+    Mutation(RANDOM, "exponential: 1 - u rounded", r"e == T\(0\) \? -rest : f", "f", check_random, inside=NUMBERS),
+    Mutation(RANDOM, "rounded twice", r"__fmaf_rn\(a, b, c\)", "__fadd_rn(__fmul_rn(a, b), c)", check_random, inside=NUMBERS),
+    Mutation(RANDOM, "rounded twice in double", r"__fma_rn\(a, b, c\)", "__dadd_rn(__dmul_rn(a, b), c)", check_random, inside=NUMBERS),
+    Mutation(RANDOM, "quadrant", r"\(quadrant \+ 1\) & 2", "quadrant & 2", check_random, inside=NUMBERS),
     Mutation(RANDOM, "integers: low word first", r"\(u64\)w\.z << 32 \| w\.w", "(u64)w.w << 32 | w.z", check_random),
     Mutation(RANDOM, "dropout: keeps the wrong ones", r"words\[j\] >= threshold", "words[j] < threshold", check_random),
     Mutation(RANDOM, "dropout: tail", r"if \(i < n\)", "", check_random),

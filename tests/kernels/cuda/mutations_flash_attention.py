@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from unittest import mock
+
 import ml_dtypes
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
 from tests.kernels import attention_reference as reference
-from tests.kernels.cuda.attention import test_attention, test_flash_attention
+from tests.kernels.cuda.attention import test_attention, test_dropout, test_flash_attention
 
 TOLERANCE = {np.float32: 4e-6, ml_dtypes.bfloat16: 3e-2}
 
 
+def chosen(name: str, itemsize: int, width: int, *sizes: int) -> object:
+    """Small tiles, which the launcher would not choose: compiling the others takes most of the time of a planted bug."""
+    from lucid_kernels.cuda.attention import flash_attention
+
+    return flash_attention.Tiles(32 if width <= 32 else 64, 1, 2, 16, 16)
+
+
+@contextlib.contextmanager
+def small_tiles() -> Iterator[None]:
+    from lucid_kernels.cuda.attention import flash_attention
+
+    with mock.patch.object(flash_attention, "_chosen", chosen):
+        yield
+
+
+@small_tiles()
 def check(*shapes: tuple[int, ...], mask: object = None, dtype: type = np.float32, scale: float = 0.3) -> None:
     import cupy as cp
     from lucid_kernels.cuda.attention import attention
@@ -40,6 +60,7 @@ def check_both() -> None:
     check_half()
 
 
+@small_tiles()
 def check_large() -> None:
     import cupy as cp
     from lucid_kernels.cuda.attention import flash_attention
@@ -59,14 +80,19 @@ def check_masks() -> None:
         check((2, 2, 2, 5, 35, 4, 4), (1, 1, 1, 5, 70, 4, 4), mask=mask)
 
 
+def check_samples() -> None:
+    check((2, 2, 2, 5, 35, 4, 4))
+
+
 def check_wide() -> None:
-    check((1, 1, 1, 3, 5, 8, 256), (1, 1, 1, 3, 5, 256, 8))
+    check((1, 1, 1, 3, 5, 8, 32), (1, 1, 1, 3, 5, 32, 8))
 
 
 def check_value_width() -> None:
     check((1, 1, 1, 3, 5, 8, 50))
 
 
+@small_tiles()
 def check_special() -> None:
     import cupy as cp
     from lucid_kernels.cuda.attention import flash_attention
@@ -75,6 +101,7 @@ def check_special() -> None:
     test_flash_attention.test_a_nan_of_low_bits(flash_attention, cp)
 
 
+@small_tiles()
 def check_strides() -> None:
     import cupy as cp
     import pytest
@@ -84,8 +111,24 @@ def check_strides() -> None:
         test_flash_attention.test_heads_of_a_projection_are_read_as_they_lie(flash_attention, cp, patch, np.float32, 8)
 
 
+@small_tiles()
+def check_dropout() -> None:
+    import cupy as cp
+
+    for dtype in (np.float32, ml_dtypes.bfloat16):
+        test_dropout.check(cp, (2, 2, 1, 5, 37, 24, 8), "causal", dtype)
+
+
+@small_tiles()
+def check_mask_dtypes() -> None:
+    import cupy as cp
+
+    test_dropout.test_masks_are_read_in_their_dtype(cp, np.float32)
+
+
 FLASH = "flash_attention.cu"
 PRODUCTS = {"inside": "attention_products.cuh"}
+SPLIT = {"inside": "split_tf32.cuh"}
 TILES = {"inside": "attention_tiles.cuh"}
 MUTATIONS = [
     Mutation(FLASH, "copies are not awaited", r"copies_wait<1>\(\);", "copies_wait<2>();", check_plain),
@@ -109,9 +152,9 @@ MUTATIONS = [
              "statistic = statistics;", check_plain),
     Mutation(FLASH, "only the first columns", r"start = blockIdx\.y \* COLUMNS;", "start = 0;", check_wide),
     Mutation(FLASH, "half of a row's products", r"i \+= 32", "i += 64", check_value_width),
-    Mutation(FLASH, "no low parts", r"mma_tf32\(d, a\.crossed, b\.low\);", "", check_plain, **PRODUCTS),
-    Mutation(FLASH, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_special, **PRODUCTS),
-    Mutation(FLASH, "a NaN that becomes inf", r"\? 0x7fffffffu : word", "? word : word", check_special, **PRODUCTS),
+    Mutation(FLASH, "no low parts", r"mma_tf32\(d, a\.crossed, b\.low\);", "", check_plain, **SPLIT),
+    Mutation(FLASH, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_special, **SPLIT),
+    Mutation(FLASH, "a NaN that becomes inf", r"\? 0x7fffffffu : word", "? word : word", check_special, **SPLIT),
     Mutation(FLASH, "lines of another matrix", r"\(\(lane >> 4\) \* 8 \+ \(lane & 7\)\)", "(lane & 7)", check_both, **PRODUCTS),
     Mutation(FLASH, "terms of other lines", r"i % 2 \* 2 \+ i / 2", "i", check_plain, **PRODUCTS),
     Mutation(FLASH, "the first 8 lines twice", r"a\[b\]\[2 \* j \+ i / 2\]", "a[b][2 * j]", check_half, **PRODUCTS),
@@ -121,11 +164,22 @@ MUTATIONS = [
     Mutation(FLASH, "diagonal hidden", r"key <= query\)", "key < query)", check_causal, **TILES),
     Mutation(FLASH, "keys past the end of a plain tile", r" && key_end <= keys", "", check_plain, **TILES),
     Mutation(FLASH, "the diagonal in a plain tile", r"key_end <= query \+ 1", "key_end <= query + 64", check_causal, **TILES),
-    Mutation(FLASH, "the sample of another head", r"\(index\) / \(count\) \* x##_batch", "(index) % (count) * x##_batch", check_masks,
+    Mutation(FLASH, "the sample of another head", r"\(index\) / \(count\) \* x##_batch", "(index) % (count) * x##_batch", check_samples,
              **TILES),
     Mutation(FLASH, "the first head of a sample", r" \+ \(index\) % \(count\) \* x##_head", "", check_plain, **TILES),
     Mutation(FLASH, "mask of the first query", r"query \* mask_query \+ ", "", check_masks, **TILES),
     Mutation(FLASH, "mask of the first key", r" \+ key \* mask_key", "", check_masks, **TILES),
+    Mutation(FLASH, "the mask of another sample", r"head / heads \* mask_batch", "0 * mask_batch", check_masks, **TILES),
+    Mutation(FLASH, "the mask of another head", r"head % heads \* mask_head", "0 * mask_head", check_masks, **TILES),
+    Mutation(FLASH, "halves as another dtype", r"mask_kind == 2\)", "mask_kind == 3)", check_mask_dtypes, **TILES),
+    Mutation(FLASH, "no dropout", r"drop\(problem, (?:s|upstream), [^;]*;", "", check_dropout),
+    Mutation(FLASH, "no dropout of the transposed", r"problem\.drops \? problem\.factor", "false ? problem.factor", check_dropout),
+    Mutation(FLASH, "dropout of the dot product", r"upstream\[b\]\[j\]\[e\] \* factor - statistic\[2 \* LINES \+ line\]\)",
+             "upstream[b][j][e] - statistic[2 * LINES + line]) * factor", check_dropout),
+    Mutation(FLASH, "dropout of another head", r"\(\(u64\)head \* queries", "((u64)0 * queries", check_dropout, **TILES),
+    Mutation(FLASH, "a word of the block before", r"if \(\(i & 3\) == 3\) words =[^;]*;", "", check_dropout, **TILES),
+    Mutation(FLASH, "words of the wrong order", r"i & 2 \? high : low", "i & 2 ? low : high", check_dropout, **TILES),
+    Mutation(FLASH, "dropout keeps what it should drop", r">= threshold", "< threshold", check_dropout, **TILES),
     Mutation(FLASH, "columns past the end are copied", r"inside && column(?: \+ e)? < width", "inside", check_plain, **TILES),
     Mutation(FLASH, "rows as if nothing were between them", r"\(first \+ line\) \* stride", "(i64)(first + line) * width", check_strides,
              **TILES),

@@ -50,8 +50,18 @@ def check_numbers() -> None:
     import cupy as cp
     from lucid_kernels.cuda.convolution import tensor_cores
 
-    with cudnn.flags(allow_tf32=True):
-        test_tensor_cores.test_numbers_that_are_not_finite(cp, tensor_cores)
+    test_tensor_cores.test_numbers_that_are_not_finite(cp, tensor_cores, "tf32")
+
+
+def check_exact() -> None:
+    check(("groups", "exact", False, 2), ("volume", "exact", True, 1))
+
+
+def check_exact_numbers() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.convolution import tensor_cores
+
+    test_tensor_cores.test_numbers_that_are_not_finite(cp, tensor_cores, "exact")
 
 
 PRODUCT, WEIGHT, PACK = "conv_product.cu", "conv_grad_weight.cu", "conv_pack.cu"
@@ -85,11 +95,18 @@ MUTATIONS = [
     Mutation(PRODUCT, "no carry to the depth", r"    h = 0;\n    \+\+d;", "    h = 0;", check_last, inside="conv_geometry.cuh"),
     Mutation(PRODUCT, "a NaN by adding", r"  if \(\(bits & 0x7fffffffu\) > 0x7f800000u\) return bits \| 0x00400000u;\n", "", check_numbers, inside="conv_mma.cuh"),
     Mutation(PRODUCT, "rounded down", r"\(bits \+ 0xfffu \+ \(bits >> 13 & 1u\)\)", "(bits)", check_first, inside="conv_mma.cuh"),
+    Mutation(PRODUCT, "no residual", r"if \(has_residual\) value \+= widened\(residual\[[^;]*;", "", check_halves),
+    Mutation(PRODUCT, "the residual of another pixel", r"residual\[at \+ column \* column_stride\]", "residual[at]", check_halves),
+    Mutation(PRODUCT, "exact products are not added", r"sum\[i\]\[j\]\[e\] \+= part\[e\];", "sum[i][j][e] = part[e];", check_exact, inside="conv_mma.cuh"),
+    Mutation(PRODUCT, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_exact_numbers, inside="split_tf32.cuh"),
+    Mutation(PRODUCT, "no low parts", r"if \(LOW\) mma_tf32\(d, a\.crossed, b\.low\);", "", check_exact, inside="split_tf32.cuh"),
     # conv_grad_weight
+    Mutation(WEIGHT, "exact words of the wrong pixels", r"\(e & 1\) \* 4 \* pitch", "(e & 1) * 2 * pitch", check_exact),
+    Mutation(WEIGHT, "low parts of the wrong term", r"right\[j\]\.template set<true>\(e, b\[j\]\[e\]\)", "right[j].template set<true>(e, b[j][0])", check_exact, inside="conv_mma.cuh"),
     Mutation(WEIGHT, "no barrier", _BARRIER, "// the slab is there", check_both),
     Mutation(WEIGHT, "waits for one slab too few", r"copies_wait<STAGES - 2>", "copies_wait<STAGES - 1>", check_both),
     Mutation(WEIGHT, "the swizzle of one operand", r"\(\(matrix & 1\) \^ in_matrix\) \* 16", "(matrix & 1) * 16", check_first),
-    Mutation(WEIGHT, "no rounding", r"round_tf32\(r\[e\]\)", "r[e]", check_both),
+    Mutation(WEIGHT, "no rounding", r"Kind::rounded\(r\[e\]\)", "r[e]", check_first),
     Mutation(WEIGHT, "words of the wrong pixels", r"\(e >> 1\) \* 4 \* pitch", "(e >> 1) * 2 * pitch", check_last),
     Mutation(WEIGHT, "matrices of halves swapped", r"\(\(matrix >> 1\) \* 8 \+ \(lane & 7\)\) \* pitch \+ \(matrix & 1\) \* 16", "((matrix & 1) * 8 + (lane & 7)) * pitch + (matrix >> 1) * 16", check_halves),
     Mutation(WEIGHT, "rows of other groups", r"there && o < rows", "there", check_first),
@@ -101,10 +118,11 @@ MUTATIONS = [
     # conv_pack
     Mutation(PACK, "no zeros behind the terms", r"row < rows && term < terms", "row < rows", check_halves),
     Mutation(PACK, "the weight is not turned", r"gradient \? term : row\), c = gradient \? row : term", "row), c = term", check_last),
-    Mutation(PACK, "the weight is not rounded", r"\? tf32\(weight\[at\]\)", "? weight[at]", check_first),
+    Mutation(PACK, "the weight is not rounded", r"\? rounded<Kind>\(weight\[at\]\)", "? weight[at]", check_first),
     Mutation(PACK, "channels of the wrong group", r"group = in_all / padded, c = in_all % padded", "group = 0, c = in_all", check_halves),
     Mutation(PACK, "no zeros behind the channels", r"c < channels \? x\[at\]", "true ? x[at]", check_halves),
     Mutation(PACK, "no barrier", r"__syncthreads\(\);", "", check_few_blocks),
+    Mutation(PACK, "no residual", r"if \(has_residual\) sum \+= widened\(residual\[e\]\);", "", check_first),
     Mutation(PACK, "the last slice", r"s < slices", "s + 1 < slices", check_first),
     Mutation(PACK, "the bias of another channel", r"bias\[e / inner % channels\]", "bias[e % channels]", check_first),
     Mutation(PACK, "no ReLU", r"relu \? positive\(sum\) : sum", "sum", check_first),

@@ -182,3 +182,23 @@ def test_complex_convolutions_are_made_of_real_ones(count: int, device: str) -> 
     assert lucid.allclose((back * x).sum(), (y * (y - bias.reshape(-1, *(1,) * count))).sum())
     if count == 1:
         assert gradcheck(lambda *given: convolve(*given, **options), [t.requires_grad_() for t in (x, weight, bias)])
+
+
+@pytest.mark.parametrize("channels", [3, 16])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_a_residual_before_relu(channels, dtype, device):
+    """One operation: conv2d_relu adds what it is given to the convolution, and passes it its gradient."""
+    from lucid.ops.nn.convolution import OPS
+
+    arrays = uniform(2, channels, 5, 4), uniform(8, channels, 3, 3, seed=1), uniform(8, seed=2), uniform(2, 8, 3, 2, seed=3)
+    geometry = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+    fused, apart = ([lucid.tensor(a, dtype=dtype, device=device).requires_grad_() for a in arrays] for _ in range(2))
+    y = OPS[2].convolve_relu(*fused, **geometry)
+    wanted = F.relu(F.conv2d(*apart[:3]) + apart[3])
+    tolerance = 3e-2 if dtype == "bfloat16" else 1e-5
+    close(y, wanted.detach().cpu().double().numpy(), rtol=tolerance)
+    y.square().sum().backward()
+    wanted.square().sum().backward()
+    for one, other in zip(fused, apart, strict=True):
+        scale = other.grad.abs().max().item()
+        close(one.grad / scale, (other.grad / scale).cpu().double().numpy(), rtol=tolerance)

@@ -1,6 +1,8 @@
 """Scaled dot-product attention and its gradients on a GPU."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,37 @@ def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any
     return launch.deliver_all(results, out)
 
 
+def with_dropout(plain: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """`attention_dropout`, which is `attention` with dropout of the probabilities, and its gradient; `plain` serves where tensor
+    cores do not.
+    """
+
+    @functools.wraps(plain["attention_dropout"])
+    def attention_dropout(q: Any, k: Any, v: Any, mask: Any, **attributes: Any) -> Any:
+        if not flash_attention.serves(q, v):
+            return plain["attention_dropout"](q, k, v, mask, **attributes)
+        return _forward(q, k, v, mask, **attributes)
+
+    @functools.wraps(plain["attention_dropout_grad"])
+    def attention_dropout_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, *kept: Any, **attributes: Any) -> Any:
+        if not flash_attention.serves(q, v):
+            return plain["attention_dropout_grad"](g, q, k, v, mask, *kept, **attributes)
+        return _backward(g, q, k, v, mask, *kept[:3], **attributes)
+
+    return {"attention_dropout": attention_dropout, "attention_dropout_grad": attention_dropout_grad}
+
+
+def _forward(*arrays: Any, with_grad: bool, p: float, seed: int, offset: int, out: Any = None, **attributes: Any) -> Any:
+    outs = (out or (None,) * 4)[:3]
+    results = flash_attention.attention(*arrays, **attributes, out=outs, draw=(p, seed, offset))
+    return (*map(launch.deliver, results, outs), None)
+
+
+def _backward(*arrays: Any, p: float, seed: int, offset: int, out: Any = None, **attributes: Any) -> Any:
+    results = flash_attention.attention_grad(*arrays, **attributes, out=out or (None,) * 3, draw=(p, seed, offset))
+    return launch.deliver_all(results, out)
+
+
 @launch.upcast_half(statistics=(1, 2))
 def _attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: Any = None) -> tuple[Any, Any, Any]:
     """`attention` without tensor cores."""
@@ -53,7 +86,8 @@ def _attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bo
     y = launch.result(outs[0], (*q.shape[:3], v.shape[3]), q.dtype)
     shift, factor = (launch.result(target, q.shape[:3], q.dtype) for target in outs[1:])
     if shift.size:
-        arguments = (q, k, v, *problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), y, shift, factor)
+        given = problem.arguments(q, k, v, mask, launch.optional(mask, q), q.dtype.type, scale, is_causal)
+        arguments = (q, k, v, *given, y, shift, factor)
         _launch("attention", q, q.shape[0] * q.shape[1], q.shape[2], v.shape[3], arguments)
     return y, shift, factor
 
@@ -65,7 +99,8 @@ def _attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: An
     g, q, k, v, shift, factor = map(launch.contiguous, (g, q, k, v, shift, factor))
     dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in zip(out or (None,) * 3, (q, k, v), strict=True))
     dots = (g * y).sum(-1, dtype=q.dtype)
-    arguments = (q, k, v, *problem.arguments(q, k, v, mask, q.dtype.type, q, scale, is_causal), g, shift, factor, dots)
+    given = problem.arguments(q, k, v, mask, launch.optional(mask, q), q.dtype.type, scale, is_causal)
+    arguments = (q, k, v, *given, g, shift, factor, dots)
     if dq.size:
         _launch("attention_grad_query", q, q.shape[0] * q.shape[1], q.shape[2], q.shape[3], (*arguments, dq))
     if dk.size or dv.size:

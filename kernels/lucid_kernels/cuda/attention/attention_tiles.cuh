@@ -1,28 +1,36 @@
 // What the tensor-core kernels of attention have in common: their arguments, copies of tiles to shared memory, and scores.
 #pragma once
 #include "attention_products.cuh"
+#include "philox.cuh"
 
 // Scalars instead of a struct argument: CuPy checks and passes plain scalars. Of an array of (batch, head, row, column) there are
 // the strides of the first three; columns are neighbours.
 #define STRIDES(x) i64 x##_batch, i64 x##_head, i64 x##_row
 #define PROBLEM_ARGUMENTS                                                                                                   \
   const T *__restrict__ q, const T *__restrict__ k, const T *__restrict__ v, STRIDES(q), STRIDES(k), STRIDES(v),            \
-      const float *__restrict__ mask, int has_mask, i64 mask_batch, i64 mask_head, i64 mask_query, i64 mask_key, int heads, \
+      const void *__restrict__ mask, int mask_kind, i64 mask_batch, i64 mask_head, i64 mask_query, i64 mask_key, int heads, \
       int groups, int queries, int keys, int width, int value_width, int is_causal, float scale, float before, float after, \
-      int aligned
-#define PROBLEM                                                                                                       \
-  { mask, has_mask, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, before, after * 1.4426950408889634f, \
-    is_causal }
+      int drops, unsigned threshold, float kept, u64 seed, u64 offset, int aligned
+#define PROBLEM                                                                                                              \
+  { mask, mask_kind, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, before, after * 1.4426950408889634f, \
+    is_causal, drops, threshold, kept, seed, offset }
 // The first row of head `index` of x, which counts over the batch.
 #define HEAD_OF(x, index, count) ((x) + (index) / (count) * x##_batch + (index) % (count) * x##_head)
 
+// Not inlined: ptxas would mix the words of many elements, and spill registers.
+__device__ __noinline__ uint4 words_of(u64 counter, u64 seed) { return philox(counter, seed); }
+
 struct Problem {
-  const float* mask;
-  int has_mask;
+  const void* mask;
+  int mask_kind;  // its numbers: 0 no mask, 1 float, 2 __half, 3 __nv_bfloat16
   i64 mask_batch, mask_head, mask_query, mask_key;  // strides, 0 along which the mask is the same
   int heads, queries, keys;
   float before, after;  // factors: of dot products, and of the differences of scores, as exponents of two
   int is_causal;
+  int drops;  // whether there is dropout: of the probabilities whose random word is below `threshold`; the others are `kept` times
+  unsigned threshold;
+  float kept;
+  u64 seed, offset;
 
   __device__ __forceinline__ bool visible(int query, int key) const {
     return query < queries && key < keys && (!is_causal || key <= query);
@@ -30,16 +38,36 @@ struct Problem {
   // Whether all queries from `query` on see all keys before `key_end`, and their scores are the dot products. Queries past the
   // end may see what they like: they have zeros, and factors of 0.
   __device__ __forceinline__ bool is_plain(int query, int key_end) const {
-    return !has_mask && before == 1.f && key_end <= keys && (!is_causal || key_end <= query + 1);
+    return mask_kind == 0 && before == 1.f && key_end <= keys && (!is_causal || key_end <= query + 1);
   }
   // Rounded before the sum: with a multiplication and addition in one, large scores were far beyond the largest of them.
   __device__ __forceinline__ float score(float dot, int head, int query, int key) const {
     if (!visible(query, key)) return -CUDART_INF_F;
     const float scaled = __fmul_rn(dot, before);
-    if (!has_mask) return scaled;
-    return scaled + HEAD_OF(mask, head, heads)[query * mask_query + key * mask_key];
+    if (mask_kind == 0) return scaled;
+    const i64 at = head / heads * mask_batch + head % heads * mask_head + query * mask_query + key * mask_key;
+    if (mask_kind == 1) return scaled + static_cast<const float*>(mask)[at];
+    if (mask_kind == 2) return scaled + to_float(static_cast<const __half*>(mask)[at]);
+    return scaled + to_float(static_cast<const __nv_bfloat16*>(mask)[at]);
   }
   __device__ __forceinline__ float power(float score, float shift) const { return exp2f((score - shift) * after); }
+  // The factors of the probabilities of two neighbours in the row-major matrix of all probabilities, of which each has a word: a
+  // product, not a choice, so that a dropped NaN gives NaN.
+  __device__ __forceinline__ void factors(int head, int query, int key, float& first, float& second) const {
+    const u64 i = ((u64)head * queries + query) * keys + key;
+    uint4 words = words_of(offset + (i >> 2), seed);
+    first = factor(words, i);
+    if ((i & 3) == 3) words = words_of(offset + (i >> 2) + 1, seed);
+    second = factor(words, i + 1);
+  }
+  __device__ __forceinline__ float factor(uint4 words, u64 i) const {
+    const unsigned low = i & 1 ? words.y : words.x, high = i & 1 ? words.w : words.z;
+    return (i & 2 ? high : low) >= threshold ? kept : 0.f;
+  }
+  __device__ __forceinline__ float factor(int head, int query, int key) const {
+    const u64 i = ((u64)head * queries + query) * keys + key;
+    return factor(words_of(offset + (i >> 2), seed), i);
+  }
 };
 
 __device__ __forceinline__ int warp_of_block() { return threadIdx.x >> 5; }
@@ -69,6 +97,23 @@ __device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLO
       for (int e = 0; e < 4; ++e) {
         const int r = row + b * 16 + lane_row() + (e >> 1) * 8, c = column + j * 8 + lane_column() + (e & 1);
         s[b][j][e] = KEYS_ARE_ROWS ? problem.score(s[b][j][e], head, c, r) : problem.score(s[b][j][e], head, r, c);
+      }
+}
+
+// Dropout of the probabilities, or of their gradients, of the warp's rows of queries from `row` on and the keys from `column` on.
+template <int BLOCKS, int COUNT>
+__device__ __forceinline__ void drop(const Problem& problem, float (&s)[BLOCKS][COUNT][4], int head, int row, int column) {
+  if (!problem.drops) return;
+#pragma unroll
+  for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+    for (int j = 0; j < COUNT; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float first, second;
+        problem.factors(head, row + b * 16 + lane_row() + half * 8, column + j * 8 + lane_column(), first, second);
+        s[b][j][2 * half] *= first;
+        s[b][j][2 * half + 1] *= second;
       }
 }
 

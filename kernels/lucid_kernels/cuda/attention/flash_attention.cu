@@ -46,7 +46,7 @@
 // operand of the next one. Rows are queries for y and dq; for dk and dv they are keys, and scores are transposed.
 // A block has COLUMNS of its results; wider ones take more blocks (blockIdx.y), each of which computes the scores again.
 // T: float (TF32 in three products, see attention_products.cuh), __half or __nv_bfloat16. WIDTH is at least both widths.
-// No atomics: every sum has a fixed order.
+// No atomics: every sum has a fixed order. Dropout has the random words that it has where the probabilities are in memory.
 #include "attention_tiles.cuh"
 
 // The probabilities of a query are 2^((score - shift) after) factor, as in attention.cu; `shift` is the largest score. A query
@@ -124,6 +124,7 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, STRIDES(y), float* __restr
           sum[b][c][2 * half + 1] *= kept;
         }
       }
+    drop(problem, s, head, first + warp_row, step * LINES);
     add_registers_by_rows<T, WIDTH, COLUMNS, BLOCKS, LINES>(special, sum, s, values + start);
     __syncthreads();  // the copy of the next step but one overwrites these tiles
   }
@@ -218,6 +219,7 @@ flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRIDES(g
     rows_by_rows<false, T, WIDTH, BLOCKS, LINES>(special, s, q_rows + warp_row * Rows::PITCH, keys_tile);
     to_scores<false>(problem, s, head, first + warp_row, step * LINES);
     rows_by_rows<false, T, WIDTH, BLOCKS, LINES>(special, upstream, g_rows + warp_row * Rows::PITCH, values);
+    drop(problem, upstream, head, first + warp_row, step * LINES);
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
@@ -291,10 +293,10 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRID
     const T *const queries_tile = stream + (step & 1) * 2 * Stream::SIZE, *const g_tile = queries_tile + Stream::SIZE;
     const float* const statistic = statistics + (step & 1) * 3 * LINES;
     const bool special = barrier_or<T>(special_rows || Stream::is_special(queries_tile) || Stream::is_special(g_tile));
-    const int head = group * repeats + step / steps_of_head;
+    const int head = group * repeats + step / steps_of_head, query = begin + step % steps_of_head * LINES;
     float s[BLOCKS][LINES / 8][4], upstream[BLOCKS][LINES / 8][4];
     rows_by_rows<true, T, WIDTH, BLOCKS, LINES>(special, s, k_rows + warp_row * Rows::PITCH, queries_tile);
-    to_scores<true>(problem, s, head, first + warp_row, begin + step % steps_of_head * LINES);
+    to_scores<true>(problem, s, head, first + warp_row, query);
     rows_by_rows<true, T, WIDTH, BLOCKS, LINES>(special, upstream, v_rows + warp_row * Rows::PITCH, g_tile);
 #pragma unroll
     for (int j = 0; j < LINES / 8; ++j)
@@ -304,8 +306,10 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRID
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b) {
           const float probability = problem.power(s[b][j][e], statistic[line]) * statistic[LINES + line];
-          upstream[b][j][e] = probability * (upstream[b][j][e] - statistic[2 * LINES + line]);
-          s[b][j][e] = probability;
+          const int key = first + warp_row + b * 16 + lane_row() + (e >> 1) * 8;
+          const float factor = problem.drops ? problem.factor(head, query + line, key) : 1.f;
+          upstream[b][j][e] = probability * (upstream[b][j][e] * factor - statistic[2 * LINES + line]);
+          s[b][j][e] = probability * factor;
         }
       }
     add_registers_by_rows<T, WIDTH, COLUMNS, BLOCKS, LINES>(special, dv_sum, s, g_tile + start);

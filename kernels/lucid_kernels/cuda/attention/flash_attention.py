@@ -1,7 +1,8 @@
 """Attention on tensor cores: float32, float16 and bfloat16, heads of up to 256, chips from sm_80 on.
 
 float32 is as exact as on the other cores. Half precision is read and written as it is; scores and sums are float32, and the
-probabilities and gradients of scores are rounded before the products that they enter, as in FlashAttention.
+probabilities and gradients of scores are rounded before the products that they enter, as in FlashAttention. Masks are read in
+their dtype. Dropout draws the words that `random.dropout` draws for the matrix of all probabilities.
 """
 from __future__ import annotations
 
@@ -12,10 +13,13 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda.attention import problem
+from lucid_kernels.cuda.random import random
 from lucid_kernels.cuda.runtime import launch, tuning
 
 #: Dtypes as the kernels' names spell them.
 TYPES = {"float32": "float", "float16": "__half", "bfloat16": "__nv_bfloat16"}
+_MASKS = {"f": 1, "e": 2, "E": 3}  # as attention_tiles.cuh numbers their dtypes
+Draw = tuple[float, int, int]  # the probability of dropout, seed and offset of its random words
 
 
 class Tiles(NamedTuple):
@@ -157,26 +161,43 @@ def _are_aligned(*arrays: Any) -> bool:
                for x in arrays)
 
 
-def _arguments(q: Any, k: Any, v: Any, mask: Any, stand_in: Any, scale: float, is_causal: bool, like_q: tuple[Any, ...],
-               like_v: tuple[Any, ...]) -> tuple[Any, ...]:
+def _mask(mask: Any, stand_in: Any) -> tuple[Any, np.int32]:
+    """A mask as it is, and the number that the kernels know its dtype by."""
+    if mask is None:
+        return stand_in, np.int32(0)
+    kind = _MASKS.get(mask.dtype.char)
+    return launch.contiguous(mask.astype(np.float32) if kind is None else mask), np.int32(kind or 1)
+
+
+def _dropout(draw: Draw | None) -> tuple[Any, ...]:
+    """Whether there is dropout, and its numbers."""
+    p, seed, offset = draw or (0.0, 0, 0)
+    threshold, kept = random.threshold_and_scale(p)
+    return np.int32(draw is not None), threshold, np.float32(kept), random.as_uint64(seed), random.as_uint64(offset)
+
+
+def _arguments(q: Any, k: Any, v: Any, mask: Any, stand_in: Any, scale: float, is_causal: bool, draw: Draw | None,
+               like_q: tuple[Any, ...], like_v: tuple[Any, ...]) -> tuple[Any, ...]:
     aligned = _are_aligned(q, k, *like_q) + 2 * _are_aligned(v, *like_v)
     return (*map(_pointer, (q, k, v)), *_strides(q), *_strides(k), *_strides(v),
-            *problem.arguments(q, k, v, mask, np.float32, stand_in, scale, is_causal), np.int32(aligned))
+            *problem.arguments(q, k, v, mask, _mask(mask, stand_in), np.float32, scale, is_causal), *_dropout(draw),
+            np.int32(aligned))
 
 
-def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """(y, shift, factor)."""
+def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: tuple[Any, ...],
+              draw: Draw | None = None) -> tuple[Any, Any, Any]:
+    """(y, shift, factor); with the numbers of a `draw`, after dropout of the probabilities."""
     q, k, v = map(_lines, (q, k, v))
     y = _result(out[0], (*q.shape[:3], v.shape[3]), q)
     shift, factor = (launch.result(target, q.shape[:3], np.float32) for target in out[1:3])
     if shift.size:
-        arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, (), (y,)), *_passed(y), shift, factor)
+        arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, draw, (), (y,)), *_passed(y), shift, factor)
         _run("flash_attention", q.dtype, max(q.shape[3], v.shape[3]), q.shape[0] * q.shape[1], q.shape[2], arguments)
     return y, shift, factor
 
 
 def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any, factor: Any, *, scale: float, is_causal: bool,
-                   out: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+                   out: tuple[Any, ...], draw: Draw | None = None) -> tuple[Any, Any, Any]:
     """(dq, dk, dv)."""
     g, q, k, v, y = map(_lines, (g, q, k, v, y))
     shift, factor = map(launch.contiguous, (shift, factor))
@@ -187,7 +208,7 @@ def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any
         sizes = np.int32(q.shape[1]), np.int32(q.shape[2]), np.int64(dots.size), np.int32(v.shape[3])
         kernel((launch.ceil_div(dots.size, 8),), (256,), (*_passed(g, y), dots, *sizes))
     width = max(q.shape[3], v.shape[3])
-    arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, (dq, dk), (g, dv)), *_passed(g), shift, factor, dots)
+    arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, draw, (dq, dk), (g, dv)), *_passed(g), shift, factor, dots)
     if dq.size:
         _run("flash_attention_grad_query", q.dtype, width, q.shape[0] * q.shape[1], q.shape[2], (*arguments, *_passed(dq)))
     if dk.size or dv.size:

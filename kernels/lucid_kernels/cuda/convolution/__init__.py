@@ -1,13 +1,17 @@
 """Convolution of images and volumes.
 
 `conv2d`: forward, and the gradients of input, weight and bias; chooses between tensor cores and `conv2d.cu`.
-`composed`: 3-d convolution, and convolution with ReLU, where tensor cores serve.
+`composed`: 3-d convolution, and convolution with ReLU and a residual, where tensor cores serve.
 `tensor_cores`: the launcher of `conv_product.cu` (forward and input gradient), `conv_grad_weight.cu` and `conv_pack.cu`.
+`problem`: a convolution as a product of which tile and slices are chosen.
 `configurations`: tiles and slices, from `tuning/` or by a model.
+`tuner`: what measures configurations, and writes `tuning/`.
+`__main__`: `python -m lucid_kernels.cuda.convolution explain 8x64x56x56 3x3` says what is chosen, and by which rule.
 
-float32 is computed as TF32 unless `lucid.backends.cudnn.allow_tf32` is False, as in PyTorch; halves always by tensor cores. The
-kernels for tensor cores have been compiled for sm_80, sm_90 and sm_100, none of them spills, and are right on the simulator, in
-every tile. None has run on a GPU: the layouts of `mma.sync` and `ldmatrix` follow the PTX ISA, and nothing is known of the
+float32 is computed as TF32 unless `lucid.backends.cudnn.allow_tf32` is False, as in PyTorch; halves always by tensor cores. Exact
+float32 is three products of TF32 for each where the model finds that faster than `conv2d.cu`, on the simulator with its errors.
+The kernels for tensor cores have been compiled for sm_80, sm_90 and sm_100, none of them spills, and are right on the simulator,
+in every tile. None has run on a GPU: the layouts of `mma.sync` and `ldmatrix` follow the PTX ISA, and nothing is known of the
 times.
 By the model of `configurations`, an estimate, the largest tile is bound by `mma.sync`, at 0.63 of the dense TF32 rate of an
 H100.

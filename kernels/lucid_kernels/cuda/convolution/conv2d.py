@@ -60,10 +60,10 @@ def conv2d(
     if y is not None:
         return y
     direct = weight.shape[0] // groups < _FEW_CHANNELS
-    return (_conv2d if direct else launch.upcast_half(_conv2d))(x, weight, bias, **attributes)
+    return (simt_conv2d if direct else launch.upcast_half(simt_conv2d))(x, weight, bias, **attributes)
 
 
-def _conv2d(
+def simt_conv2d(
     x: Any,
     weight: Any,
     bias: Any,
@@ -108,12 +108,12 @@ def conv2d_grad_input(
     if dx is not None:
         return dx
     direct = weight.shape[1] < _FEW_CHANNELS
-    return (_conv2d_grad_input if direct else launch.upcast_half(_conv2d_grad_input))(
+    return (simt_conv2d_grad_input if direct else launch.upcast_half(simt_conv2d_grad_input))(
         g, weight, input_shape=input_shape, **attributes
     )
 
 
-def _conv2d_grad_input(
+def simt_conv2d_grad_input(
     g: Any,
     weight: Any,
     *,
@@ -161,12 +161,12 @@ def conv2d_grad_weight(
     if dw is not None:
         return dw
     direct = weight_shape[0] // groups < _FEW_CHANNELS and math.prod(weight_shape[1:]) <= _FEW_TAPS
-    return (_conv2d_grad_weight if direct else launch.upcast_half(_conv2d_grad_weight))(
+    return (simt_conv2d_grad_weight if direct else launch.upcast_half(simt_conv2d_grad_weight))(
         g, x, weight_shape=weight_shape, **attributes
     )
 
 
-def _conv2d_grad_weight(
+def simt_conv2d_grad_weight(
     g: Any,
     x: Any,
     *,

@@ -1,8 +1,12 @@
 // one module an instance
-// instantiate: conv_grad_weight_planar<128, 128, 64, 64, 3>, conv_grad_weight_planar<128, 64, 64, 32, 3>
-// instantiate: conv_grad_weight_planar<128, 32, 32, 32, 4>, conv_grad_weight_planar<64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_planar<Tf32, 128, 128, 64, 64, 3>, conv_grad_weight_planar<Tf32, 128, 64, 64, 32, 3>
+// instantiate: conv_grad_weight_planar<Tf32, 128, 32, 32, 32, 4>, conv_grad_weight_planar<Tf32, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_planar<Float32, 128, 64, 64, 32, 3>
+// instantiate: conv_grad_weight_planar<Float32, 128, 32, 32, 32, 4>, conv_grad_weight_planar<Float32, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Tf32, 128, 128, 64, 64, 3>, conv_grad_weight_last<Tf32, 128, 64, 64, 32, 3>
 // instantiate: conv_grad_weight_last<Tf32, 128, 32, 32, 32, 4>, conv_grad_weight_last<Tf32, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight_last<Float32, 128, 64, 64, 32, 3>
+// instantiate: conv_grad_weight_last<Float32, 128, 32, 32, 32, 4>, conv_grad_weight_last<Float32, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Float16, 128, 128, 64, 64, 3>, conv_grad_weight_last<Float16, 128, 64, 64, 32, 3>
 // instantiate: conv_grad_weight_last<Float16, 128, 32, 32, 32, 4>, conv_grad_weight_last<Float16, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight_last<Bfloat16, 128, 128, 64, 64, 3>, conv_grad_weight_last<Bfloat16, 128, 64, 64, 32, 3>
@@ -85,9 +89,9 @@ __device__ __forceinline__ void store(const float (&sum)[MT][NT][4], float* part
     }
 }
 
-// ---- float (N, C, D, H, W) as it lies, as TF32. Both operands lie along the terms, the pixels: rows of 32 pixels, 128 bytes,
+// ---- float (N, C, D, H, W) as it lies. Both operands lie along the terms, the pixels: rows of 32 pixels, 128 bytes,
 // whose chunks are swizzled by the row. A lane copies one pixel of a slab, a warp every WARPS-th row.
-template <int BM, int BN, int WM, int WN, int STAGES>
+template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
 __global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, 2)
 conv_grad_weight_planar(const float* __restrict__ g, const float* __restrict__ x, float* __restrict__ parts, int slices,
                         int slabs_per_slice, CONVOLUTION_ARGUMENTS) {
@@ -110,7 +114,7 @@ conv_grad_weight_planar(const float* __restrict__ g, const float* __restrict__ x
     const float* const g_from = g + (there ? (at.n * out_channels + block.group * rows) * out_volume + p % out_volume : 0);
     const float* const image = x + (there ? (at.n * in_channels + block.group * channels) * in_volume : 0);
     const int place = lane >> 2, word = (lane & 3) * 4;
-#pragma unroll
+#pragma unroll(Kind::SPLIT ? 8 : BM / WARPS)  // ptxas would spill registers
     for (int i = 0; i < BM / WARPS; ++i) {
       const int row = warp + i * WARPS, o = block.first_row + row;
       const bool ok = there && o < rows;
@@ -153,26 +157,23 @@ conv_grad_weight_planar(const float* __restrict__ g, const float* __restrict__ x
     __syncthreads();  // the slab is there for all, and nobody reads any longer the stage that is copied to next
     if (slab + STAGES - 1 < block.slabs) copy_slab();
     copies_commit();
-#pragma unroll
+#pragma unroll(Kind::SPLIT ? 1 : 4)
     for (int step = 0; step < 4; ++step) {
       u32 a[MT][4], b[NT][2];
 #pragma unroll
       for (int i = 0; i < MT; ++i) {
         load_matrices(a[i], ((stage_out + a_at) ^ (step * 32)) + i * 16 * 128);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) a[i][e] = round_tf32(a[i][e]);
+        for (int e = 0; e < 4; ++e) a[i][e] = Kind::rounded(a[i][e]);
       }
 #pragma unroll
       for (int j = 0; j < NT; j += 2) {
         u32 r[4];
         load_matrices(r, ((stage_out + b_at) ^ (step * 32)) + j * 8 * 128);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) b[j + e / 2][e % 2] = round_tf32(r[e]);
+        for (int e = 0; e < 4; ++e) b[j + e / 2][e % 2] = Kind::rounded(r[e]);
       }
-#pragma unroll
-      for (int i = 0; i < MT; ++i)
-#pragma unroll
-        for (int j = 0; j < NT; ++j) mma_tf32(sum[i][j], a[i], b[j]);
+      multiply_add<Kind>(sum, a, b);
     }
     stage_out = stage_out == base + (STAGES - 1) * STAGE ? base : stage_out + STAGE;
   }
@@ -201,7 +202,7 @@ template <typename Kind> struct Fragments {
     for (int e = 0; e < 4; ++e) b[e / 2][e % 2] = r[e];
   }
 };
-template <> struct Fragments<Tf32> {
+template <typename Kind> struct FloatFragments {
   static __device__ __forceinline__ u32 lines_at(int pitch) {
     const int lane = threadIdx.x & 31;
     return (lane & 3) * pitch + (lane >> 2) * 4;
@@ -209,13 +210,15 @@ template <> struct Fragments<Tf32> {
   static __device__ __forceinline__ u32 columns_at(int pitch) { return lines_at(pitch); }
   static __device__ __forceinline__ void lines(u32* r, Shared at, int pitch) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) r[e] = round_tf32(load_word(at + (e & 1) * 32 + (e >> 1) * 4 * pitch));
+    for (int e = 0; e < 4; ++e) r[e] = Kind::rounded(load_word(at + (e & 1) * 32 + (e >> 1) * 4 * pitch));
   }
   static __device__ __forceinline__ void columns(u32 (*b)[2], Shared at, int pitch) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) b[e / 2][e % 2] = round_tf32(load_word(at + (e >> 1) * 32 + (e & 1) * 4 * pitch));
+    for (int e = 0; e < 4; ++e) b[e / 2][e % 2] = Kind::rounded(load_word(at + (e >> 1) * 32 + (e & 1) * 4 * pitch));
   }
 };
+template <> struct Fragments<Tf32> : FloatFragments<Tf32> {};
+template <> struct Fragments<Float32> : FloatFragments<Float32> {};
 
 // `rows` and `channels` of G and X are those of a group, filled up to whole chunks; `out_channels` and `in_channels` of
 // all groups. Columns of `parts` are (tap, channel) with the filled-up channels; its rows end with `stored_rows`.
@@ -280,7 +283,7 @@ conv_grad_weight_last(const typename Kind::Element* __restrict__ g, const typena
     __syncthreads();  // the slab is there for all, and nobody reads any longer the stage that is copied to next
     if (slab + STAGES - 1 < block.slabs) copy_slab();
     copies_commit();
-#pragma unroll
+#pragma unroll(Kind::SPLIT ? 1 : 4)
     for (int step = 0; step < 32 / Kind::DEPTH; ++step) {
       u32 a[MT][4], b[NT][2];
 #pragma unroll
@@ -289,10 +292,7 @@ conv_grad_weight_last(const typename Kind::Element* __restrict__ g, const typena
 #pragma unroll
       for (int j = 0; j < NT; j += 2)
         Fragments<Kind>::columns(b + j, stage_out + b_at + step * Kind::DEPTH * B_PITCH + j * 8 * SIZE, B_PITCH);
-#pragma unroll
-      for (int i = 0; i < MT; ++i)
-#pragma unroll
-        for (int j = 0; j < NT; ++j) Kind::mma(sum[i][j], a[i], b[j]);
+      multiply_add<Kind>(sum, a, b);
     }
     stage_out = stage_out == base + (STAGES - 1) * STAGE ? base : stage_out + STAGE;
   }

@@ -1,4 +1,4 @@
-// instantiate: conv_pack_weight<Tf32>, conv_pack_weight<Float16>, conv_pack_weight<Bfloat16>
+// instantiate: conv_pack_weight<Tf32>, conv_pack_weight<Float32>, conv_pack_weight<Float16>, conv_pack_weight<Bfloat16>
 // instantiate: conv_pack_channels<float>, conv_pack_channels<__half>, conv_pack_channels<__nv_bfloat16>
 // instantiate: conv_add_slices<float>, conv_add_slices<__half>, conv_add_slices<__nv_bfloat16>
 // instantiate: conv_add_weight_slices<float>, conv_add_weight_slices<__half>, conv_add_weight_slices<__nv_bfloat16>
@@ -6,8 +6,8 @@
 // What is done once in front of a convolution on tensor cores (conv_product.cu, conv_grad_weight.cu) and behind it.
 #include "conv_mma.cuh"
 
-__device__ __forceinline__ float tf32(float x) { return __uint_as_float(round_tf32(__float_as_uint(x))); }
-template <typename E> __device__ __forceinline__ E tf32(E x) { return x; }
+template <typename Kind> __device__ __forceinline__ float rounded(float x) { return __uint_as_float(Kind::rounded(__float_as_uint(x))); }
+template <typename Kind, typename E> __device__ __forceinline__ E rounded(E x) { return x; }
 
 // The weight (O, C / groups, taps) as rows (group, row, tap, term): a row for each result channel, `packed_rows` a group, and
 // `padded` terms; zeros fill up. `gradient`: rows are input channels and terms output channels, else the other way round.
@@ -23,7 +23,7 @@ conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kin
     const int group = (int)(e / padded / taps / packed_rows);
     const int o = group * group_out + (gradient ? term : row), c = gradient ? row : term;
     const i64 at = last ? ((i64)o * taps + tap) * group_in + c : ((i64)o * group_in + c) * taps + tap;
-    packed[e] = row < rows && term < terms ? tf32(weight[at]) : narrowed<Element>(0.f);
+    packed[e] = row < rows && term < terms ? rounded<Kind>(weight[at]) : narrowed<Element>(0.f);
   }
 }
 
@@ -61,14 +61,16 @@ conv_pack_channels(const E* __restrict__ x, E* __restrict__ packed, int samples,
   }
 }
 
-// y = the slices of a product, added in order, plus bias, with `relu` no less than 0. Channel of element e: e / inner % channels.
+// y = the slices of a product, added in order, plus bias and residual, with `relu` no less than 0. Channel of element e:
+// e / inner % channels.
 template <typename E>
 __global__ void __launch_bounds__(256)
-conv_add_slices(const float* __restrict__ parts, const E* __restrict__ bias, int has_bias, int relu, E* __restrict__ y,
-                int slices, int channels, int inner, i64 size) {
+conv_add_slices(const float* __restrict__ parts, const E* __restrict__ bias, int has_bias, const E* __restrict__ residual,
+                int has_residual, int relu, E* __restrict__ y, int slices, int channels, int inner, i64 size) {
   GRID_STRIDE(e, size) {
     float sum = has_bias ? widened(bias[e / inner % channels]) : 0.f;
     for (int s = 0; s < slices; ++s) sum += parts[s * size + e];
+    if (has_residual) sum += widened(residual[e]);
     y[e] = narrowed<E>(relu ? positive(sum) : sum);
   }
 }

@@ -3,6 +3,10 @@
 // instantiate: conv_product<Tf32, false, 128, 32, 32, 32, 4>, conv_product<Tf32, false, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Tf32, true, 128, 128, 64, 64, 3>, conv_product<Tf32, true, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Tf32, true, 128, 32, 32, 32, 4>, conv_product<Tf32, true, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Float32, false, 128, 64, 64, 32, 3>, conv_product<Float32, false, 128, 32, 32, 32, 4>
+// instantiate: conv_product<Float32, false, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Float32, true, 128, 64, 64, 32, 3>, conv_product<Float32, true, 128, 32, 32, 32, 4>
+// instantiate: conv_product<Float32, true, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, true, 128, 128, 64, 64, 3>, conv_product<Float16, true, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Float16, true, 128, 32, 32, 32, 4>, conv_product<Float16, true, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Bfloat16, true, 128, 128, 64, 64, 3>, conv_product<Bfloat16, true, 128, 64, 64, 32, 3>
@@ -123,13 +127,13 @@ template <typename Kind, int BM, int THREADS> struct SourceOf<Kind, false, BM, T
 
 // `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: (phase, group, slice, row tile, column tile) with
 // `row_tiles` for the largest phase. `packed_rows`: rows of the packed weight for a group, whole tiles. With slices > 1 the
-// results go to `parts`, (slices, *y.shape), without bias and ReLU.
+// results go to `parts`, (slices, *y.shape), without bias, residual and ReLU. `residual` is added; it lies as y does.
 template <typename Kind, bool LAST, int BM, int BN, int WM, int WN, int STAGES>
 __global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, 2)
 conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::Element* __restrict__ weight,
-             const typename Kind::Element* __restrict__ bias, int has_bias, int relu, typename Kind::Element* __restrict__ y,
-             float* __restrict__ parts, int slices, int slabs_per_slice, int gradient, int last, int row_tiles, int packed_rows,
-             CONVOLUTION_ARGUMENTS) {
+             const typename Kind::Element* __restrict__ bias, int has_bias, const typename Kind::Element* __restrict__ residual,
+             int has_residual, int relu, typename Kind::Element* __restrict__ y, float* __restrict__ parts, int slices,
+             int slabs_per_slice, int gradient, int last, int row_tiles, int packed_rows, CONVOLUTION_ARGUMENTS) {
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK, THREADS = BM / WM * (BN / WN) * 32, LINES = THREADS / 8, B_COPIES = BN / LINES;
   using Source = typename SourceOf<Kind, LAST, BM, THREADS>::Type;
@@ -239,7 +243,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
     __syncthreads();  // the slab is there for all, and nobody reads any longer the stage that is copied to next
     if (slab + STAGES - 1 < slabs) copy_slab();
     copies_commit();
-#pragma unroll
+#pragma unroll(Kind::SPLIT ? 1 : 4)
     for (int step = 0; step < 4; ++step) {
       u32 a[MT][4], b[NT][2];
 #pragma unroll
@@ -266,10 +270,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
         b[j + 1][0] = r[2];
         b[j + 1][1] = r[3];
       }
-#pragma unroll
-      for (int i = 0; i < MT; ++i)
-#pragma unroll
-        for (int j = 0; j < NT; ++j) Kind::mma(sum[i][j], a[i], b[j]);
+      multiply_add<Kind>(sum, a, b);
     }
     stage_out = stage_out == base + (STAGES - 1) * STAGE ? base : stage_out + STAGE;
   }
@@ -300,6 +301,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
             parts[(i64)slice * batch * target_channels * target_volume + at + column * column_stride] = value;
           } else {
             if (has_bias) value += widened(bias[group * columns + column]);
+            if (has_residual) value += widened(residual[at + column * column_stride]);
             y[at + column * column_stride] = narrowed<Element>(relu ? positive(value) : value);
           }
         }

@@ -11,60 +11,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import cupy
 import numpy as np
 
-from lucid_kernels import tf32
-from lucid_kernels.cuda.convolution import configurations
+from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.configurations import Tile
+from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of, whole
 from lucid_kernels.cuda.runtime import launch
 
-Sizes = tuple[int, ...]
-_FEW = 8  # channels of a group, and terms: most of a tile would be empty
-_LARGEST = 1 << 31  # the kernels count elements in 32 bits
-_KINDS = {"f": "Tf32", "e": "Float16", "E": "Bfloat16"}
 _capabilities: dict[int, str] = {}
-
-
-class Geometry(NamedTuple):
-    """A convolution of volumes; images are volumes of depth 1. Channels are those of all groups."""
-
-    batch: int
-    in_channels: int
-    in_size: Sizes
-    out_channels: int
-    out_size: Sizes
-    kernel: Sizes
-    stride: Sizes
-    padding: Sizes
-    dilation: Sizes
-    groups: int
-
-    @property
-    def taps(self) -> int:
-        """Elements of the kernel."""
-        return math.prod(self.kernel)
-
-    def scalars(self) -> tuple[np.int32, ...]:
-        """CONVOLUTION_ARGUMENTS of conv_geometry.cuh."""
-        values = (self.batch, self.in_channels, *self.in_size, self.out_channels, *self.out_size, *self.kernel, *self.stride,
-                  *self.padding, *self.dilation, self.groups)  # fmt: skip
-        return tuple(map(np.int32, values))
-
-
-def geometry_of(input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Geometry:
-    """The geometry of a convolution over two or three dimensions."""
-    flat = (1,) * (5 - len(input_shape))
-    size, kernel, stride, dilation = (
-        (*flat, *each) for each in (input_shape[2:], weight_shape[2:], stride, dilation)
-    )
-    padding = (*(0 for _ in flat), *padding)
-    out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
-                for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True))  # fmt: skip
-    return Geometry(input_shape[0], input_shape[1], size, weight_shape[0], out, kernel, stride, padding, dilation, groups)
 
 
 def capability() -> str:
@@ -75,30 +32,34 @@ def capability() -> str:
     return _capabilities[device]
 
 
+@functools.cache
+def shared_memory(device: int) -> int:
+    """The most shared memory that a block of a device may have: 99 KiB on smaller chips, else more."""
+    return int(cupy.cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"])
+
+
+def choose(problem: Problem) -> tuple[Tile, int] | None:
+    """Tile and slices on the current device; None where a kernel without tensor cores is faster."""
+    return problem.choose(capability(), shared_memory(cupy.cuda.runtime.getDevice()))
+
+
 def serve(dtype: Any, geometry: Geometry) -> bool:
     """Whether the kernels here compute convolutions of this dtype and geometry, on the current device."""
-    kind = dtype.char
-    if kind not in _KINDS or (kind == "f" and not tf32.convolutions) or int(capability()) < 80:
-        return False
-    group_in, group_out = geometry.in_channels // geometry.groups, geometry.out_channels // geometry.groups
-    if max(group_in, group_out) < _FEW or group_in * geometry.taps < _FEW:
-        return False
-    chunk = 16 // dtype.itemsize
-    padded_in, padded_out = (geometry.groups * _whole(each, chunk) for each in (group_in, group_out))
-    sizes = (geometry.batch * padded_in * math.prod(geometry.in_size), geometry.batch * padded_out * math.prod(geometry.out_size),
-             (padded_out + 128 * geometry.groups) * (padded_in // geometry.groups + 128) * geometry.taps)  # fmt: skip
-    return max(sizes) < _LARGEST
+    return int(capability()) >= 80 and fits(dtype, geometry)
 
 
-def convolve(x: Any, weight: Any, bias: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, out: Any = None,
-             relu: bool = False) -> Any:
-    """Cross-correlation of x (N, C, ...) with weight (O, C / groups, ...), plus bias (O,) or None; with `relu` no less than 0."""
+def convolve(x: Any, weight: Any, bias: Any, residual: Any = None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
+             out: Any = None, relu: bool = False) -> Any:
+    """Cross-correlation of x (N, C, ...) with weight (O, C / groups, ...), plus bias (O,) and residual, which has the shape of
+    the result, or None; with `relu` no less than 0.
+    """
     geometry = geometry_of(x.shape, weight.shape, stride, padding, dilation, groups)
-    if not (x.size and serve(x.dtype, geometry)):
+    chosen = _chosen(x, geometry, gradient=False)
+    if chosen is None:
         return None
-    y = _result(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
+    y = result_like(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
     if y.size:
-        product(x, weight, bias, y, geometry, gradient=False, relu=relu)
+        product(x, weight, bias, y, geometry, False, *chosen, relu, residual)
     return launch.deliver(y, out)
 
 
@@ -106,10 +67,11 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: Sizes, stride: Size
                         out: Any = None) -> Any:
     """Gradient of `convolve` for its input, of `input_shape`, from that of its output."""
     geometry = geometry_of(input_shape, weight.shape, stride, padding, dilation, groups)
-    if not (g.size and serve(g.dtype, geometry)):
+    chosen = _chosen(g, geometry, gradient=True)
+    if chosen is None:
         return None
-    dx = _result(out, input_shape, g)
-    product(g, weight, None, dx, geometry, gradient=True)
+    dx = result_like(out, input_shape, g)
+    product(g, weight, None, dx, geometry, True, *chosen)
     return launch.deliver(dx, out)
 
 
@@ -117,22 +79,33 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
                          out: Any = None) -> Any:
     """Gradient of `convolve` for its weight, of `weight_shape`, from that of its output."""
     geometry = geometry_of(x.shape, weight_shape, stride, padding, dilation, groups)
-    if not (g.size and serve(g.dtype, geometry)):
+    chosen = None
+    if g.size and serve(g.dtype, geometry):
+        chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry, _is_planar(g, x)))
+    if chosen is None:
         return None
     dw = launch.result(out, weight_shape, g.dtype)
-    grad_weight(g, x, dw, geometry)
+    grad_weight(g, x, dw, geometry, *chosen)
     return launch.deliver(dw, out)
 
 
-def _result(out: Any, shape: Sizes, source: Any) -> Any:
+def _chosen(x: Any, geometry: Geometry, gradient: bool) -> tuple[Tile, int] | None:
+    """Tile and slices for `product`, None where it does not serve."""
+    if not (x.size and serve(x.dtype, geometry)):
+        return None
+    return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient, lies_last(x)))
+
+
+def _is_planar(*arrays: Any) -> bool:
+    """Whether the channels of float arrays do not lie last: these are read as they lie."""
+    return arrays[0].dtype.char == "f" and not any(map(lies_last, arrays))
+
+
+def result_like(out: Any, shape: Sizes, source: Any) -> Any:
     """Memory for a result: with the channels last where those of `source` are."""
     if out is not None or not lies_last(source):
         return launch.result(out, shape, source.dtype)
     return launch.empty((shape[0], *shape[2:], shape[1]), source.dtype).transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
-
-
-def _whole(n: int, part: int) -> int:
-    return -(-n // part) * part
 
 
 def _launch(file: str, name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
@@ -159,7 +132,7 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     chunk = 16 // x.dtype.itemsize
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
-    padded, last = _whole(group, chunk), lies_last(x)
+    padded, last = whole(group, chunk), lies_last(x)
     x = _turned(x) if last else launch.contiguous(x)
     if last and padded == group and x.data.ptr % 16 == 0:
         return x, padded
@@ -170,35 +143,30 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     return packed, padded
 
 
-def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient: bool, tile: Tile | None = None,
-            slices: int = 0, relu: bool = False) -> None:
-    """Write to y the convolution of x with weight, plus bias (or None); with `gradient` its gradient for the input from that of
-    the output, x; with `relu` 0 in the place of what is negative. Tile and slices are chosen where they are not given.
+def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient: bool, tile: Tile, slices: int,
+            relu: bool = False, residual: Any = None) -> None:
+    """Write to y the convolution of x with weight, plus bias and residual (or None); with `gradient` its gradient for the input
+    from that of the output, x; with `relu` 0 in the place of what is negative.
 
     y lies in row-major order or with the channels last.
     """
-    kind, groups, last = x.dtype.char, geometry.groups, lies_last(x)
+    kind, groups, planar = kind_of(x.dtype), geometry.groups, _is_planar(x)
     source, target = geometry.in_channels // groups, geometry.out_channels // groups
     size, phases = geometry.out_size, 1
     if gradient:
         source, target, phases = target, source, math.prod(geometry.stride)
         size = tuple(-(-n // s) for n, s in zip(geometry.in_size, geometry.stride, strict=True))
     chunk = 16 // x.dtype.itemsize
-    rows, padded = geometry.batch * math.prod(size), _whole(source, chunk)
+    rows, padded = geometry.batch * math.prod(size), whole(source, chunk)
     # With a stride a phase has its share of the taps; the largest has at most all.
     slabs = -(-geometry.taps * padded // (8 * chunk))
-    planar = kind == "f" and not last
-    name, shared = f"{_KINDS[kind]}, {str(not planar).lower()}", _product_planar if planar else _rows_of_128
-    if tile is None:
-        tile, slices = _choose(f"conv_product<{name}>{' gradient' * gradient}", rows, target, max(1, slabs // phases),
-                               groups * phases, 4 // x.dtype.itemsize, shared)
     slabs_per_slice = max(1, -(-slabs // slices))
-    packed_rows = _whole(target, tile.columns)
+    packed_rows = whole(target, tile.columns)
     packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
     weight_last = lies_last(weight)
     numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
                weight_last)  # fmt: skip
-    _launch("conv_pack", f"conv_pack_weight<{_KINDS[kind]}>", *_flat(packed.size),
+    _launch("conv_pack", f"conv_pack_weight<{kind}>", *_flat(packed.size),
             (_turned(weight) if weight_last else launch.contiguous(weight), packed, *map(np.int32, numbers)))
     if planar:
         x = launch.contiguous(x)
@@ -209,45 +177,17 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
     if y_last:
         inner, y = 1, _turned(y)
+        residual = None if residual is None else _turned(residual)
     parts = launch.empty((slices, *y.shape) if slices > 1 else (1,), np.float32)
-    arguments = (x, packed, *launch.optional(bias, x), np.int32(relu), y, parts,
+    added = *launch.optional(bias, x), *launch.optional(residual, x), np.int32(relu)
+    arguments = (x, packed, *added, y, parts,
                  *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
-    _launch("conv_product", f"conv_product<{name}, {tile}>", blocks, tile.threads, arguments, shared(tile))
+    _launch("conv_product", f"conv_product<{kind}, {str(not planar).lower()}, {tile}>", blocks, tile.threads, arguments,
+            (_problem.product_planar if planar else _problem.rows_of_128)(tile))
     if slices > 1:
         _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
-                (parts, *launch.optional(bias, x), np.int32(relu), y, *map(np.int32, (slices, target * groups, inner)),
+                (parts, *added, y, *map(np.int32, (slices, target * groups, inner)),
                  np.int64(y.size)))
-
-
-@functools.cache
-def _fitting(device: int, shared: Callable[[Tile], int]) -> tuple[Tile, ...]:
-    """The tiles for which a block of a device has enough shared memory: 99 KiB on smaller chips, else more."""
-    limit = int(cupy.cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"])
-    return tuple(tile for tile in configurations.TILES if shared(tile) <= limit)
-
-
-def _choose(name: str, rows: int, columns: int, slabs: int, products: int, speed: int, shared: Callable[[Tile], int]
-            ) -> tuple[Tile, int]:
-    tiles = _fitting(cupy.cuda.runtime.getDevice(), shared)
-    return configurations.choose(capability(), name, rows, columns, slabs, products, speed, tiles)
-
-
-# Bytes of shared memory of a block: of conv_product with a source as it lies; of conv_product with the channels last and of
-# conv_grad_weight_planar; of conv_grad_weight_last by the size of an element.
-def _product_planar(tile: Tile) -> int:
-    return tile.stages * (32 * 4 * (tile.rows + 8) + 128 * tile.columns)
-
-
-def _rows_of_128(tile: Tile) -> int:
-    return tile.stages * 128 * (tile.rows + tile.columns)
-
-
-def _weight_last_4(tile: Tile) -> int:
-    return tile.stages * 32 * 4 * (tile.rows + tile.columns + 16)
-
-
-def _weight_last_2(tile: Tile) -> int:
-    return _weight_last_4(tile) // 2
 
 
 def _flat(size: int) -> tuple[int, int]:
@@ -255,13 +195,10 @@ def _flat(size: int) -> tuple[int, int]:
     return grid[0], block[0]
 
 
-def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile | None = None, slices: int = 0) -> None:
-    """Write to dw, in row-major order, the gradient of a convolution for its weight from g, that of the output, and the input x.
-    Tile and slices are chosen where they are not given.
-    """
-    kind, groups = x.dtype.char, geometry.groups
+def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices: int) -> None:
+    """Write to dw, in row-major order, the gradient of a convolution for its weight from g, that of the output, and the input."""
+    kind, groups, planar = kind_of(x.dtype), geometry.groups, _is_planar(g, x)
     group_in, group_out = geometry.in_channels // groups, geometry.out_channels // groups
-    planar = kind == "f" and not lies_last(x) and not lies_last(g)
     numbers: tuple[int, ...] = ()
     if planar:
         g, x, channels, filled = launch.contiguous(g), launch.contiguous(x), group_in, geometry
@@ -270,14 +207,11 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile | None =
         filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)
         numbers = (group_out,)
     columns, slabs = geometry.taps * channels, -(-geometry.batch * math.prod(geometry.out_size) // 32)
-    name = "conv_grad_weight_planar<" if planar else f"conv_grad_weight_last<{_KINDS[kind]}, "
-    shared = _rows_of_128 if planar else _weight_last_4 if kind == "f" else _weight_last_2
-    if tile is None:
-        tile, slices = _choose(name, group_out, columns, slabs, groups, 1, shared)
+    name, shared = ("planar", _problem.rows_of_128) if planar else ("last", _problem.WEIGHT_LAST[x.itemsize])
     slabs_per_slice = max(1, -(-slabs // slices))
     parts = launch.empty((slices, geometry.out_channels, columns), np.float32)
     blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
-    _launch("conv_grad_weight", f"{name}{tile}>", blocks, tile.threads,
+    _launch("conv_grad_weight", f"conv_grad_weight_{name}<{kind}, {tile}>", blocks, tile.threads,
             (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared(tile))
     _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(dw.size),
             (parts, dw, *map(np.int32, (slices, group_in, channels, geometry.taps)), np.int64(dw.size)))

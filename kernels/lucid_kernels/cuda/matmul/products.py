@@ -12,6 +12,7 @@ import cupy
 import numpy as np
 from cupy.cuda import cublas
 
+from lucid_kernels import tf32
 from lucid_kernels.cuda.matmul import blas
 from lucid_kernels.cuda.runtime import launch, recording
 
@@ -20,15 +21,16 @@ _SCALARS = {dtype: (np.ones((), dtype), np.zeros((), dtype)) for dtype in "fd"}
 _KINDS = {char: (number, compute, *(scalar.ctypes.data for scalar in _SCALARS[sums])) for char, number, compute, sums in (
     ("f", 0, cublas.CUBLAS_COMPUTE_32F, "f"), ("d", 1, cublas.CUBLAS_COMPUTE_64F, "d"),
     ("e", 2, cublas.CUBLAS_COMPUTE_32F, "f"), ("E", 14, cublas.CUBLAS_COMPUTE_32F, "f"))}  # fmt: skip
+_TF32 = (0, cublas.CUBLAS_COMPUTE_32F_FAST_TF32, *_KINDS["f"][2:])
 
 
 def matmul(a: Any, b: Any) -> Any:
     """The product of matrices (..., m, k) and (..., k, n), whose leading dimensions are broadcast, or with vectors, as NumPy's.
 
-    float32 is computed as such, never in TF32. Transposed matrices and stacks with one stride are read where they are. CuPy's
-    function computes products of other dtypes and those with vectors.
+    float32 is computed as such, or as TF32 where `lucid.backends.cuda.matmul.allow_tf32` is set. Transposed matrices and stacks
+    with one stride are read where they are. CuPy's function computes products of other dtypes and those with vectors.
     """
-    kind = _KINDS.get(a.dtype.char)
+    kind = _TF32 if a.dtype.char == "f" and tf32.products != "highest" else _KINDS.get(a.dtype.char)
     if kind is None or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         return (a.astype(np.float32) @ b.astype(np.float32)).astype(a.dtype) if a.dtype.char in "eE" else a @ b
     (rows, inner), columns = a.shape[-2:], b.shape[-1]

@@ -2,7 +2,7 @@
 //
 // Gamma numbers by the method, and with the counters, of lucid_kernels.cpu.random.gamma; up to the exponential function of shapes
 // below 1 bit for bit the same. A thread makes one number: it waits for the one in twenty of its warp that is tried again.
-#include "philox.cuh"
+#include "numbers.cuh"
 
 #define ATTEMPTS 200
 

@@ -4,7 +4,7 @@
 //
 // Random numbers of which element i depends on (seed, offset, i) only, not on the launch. A thread makes one block of four words at
 // a time.
-#include "philox.cuh"
+#include "numbers.cuh"
 
 // ---- what one block of words becomes: four float, or two 64-bit numbers
 template <typename T> struct Numbers { static constexpr int count = sizeof(T) == 4 ? 4 : 2; T at[count]; };

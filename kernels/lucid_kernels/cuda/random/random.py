@@ -12,7 +12,7 @@ from lucid_kernels.cuda.runtime import launch, recording
 from lucid_kernels.uniform_range import uniform_range
 
 
-def _uint64(number: int) -> np.uint64:
+def as_uint64(number: int) -> np.uint64:
     return np.uint64(int(number) & 0xFFFFFFFFFFFFFFFF)
 
 
@@ -22,7 +22,7 @@ def _fill(name: str, kind: Any, y: Any, seed: int, offset: int, *parameters: Any
         blocks = launch.ceil_div(y.size, 4 if y.dtype.itemsize == 4 or name == "dropout" else 2)
         launch.kernel("random", f"{name}<{launch.ctype(kind)}>")(
             *launch.grid_1d(blocks),
-            (*parameters, recording.moving("seed", _uint64(seed)), recording.moving("offset", _uint64(offset)),
+            (*parameters, recording.moving("seed", as_uint64(seed)), recording.moving("offset", as_uint64(offset)),
              np.int64(blocks), np.int64(y.size)),
         )
 
@@ -63,15 +63,20 @@ def random_integers(
     """Integers in [low, high), computed as int64 and converted to `dtype`."""
     wide, dtype = np.dtype(np.int64), np.dtype(dtype)
     y = launch.result(out if dtype == wide else None, shape, wide)
-    _fill("random_integers", wide, y, seed, offset, y, np.int64(low), _uint64(high - low))
+    _fill("random_integers", wide, y, seed, offset, y, np.int64(low), as_uint64(high - low))
     return launch.deliver(y if dtype == wide else y.astype(dtype), out)
+
+
+def threshold_and_scale(p: float) -> tuple[np.uint32, float]:
+    """From which random word on dropout keeps an element, and what it multiplies that by."""
+    # At p = 1, 2^32 is no 32-bit threshold: everything stays, times 0.
+    return (np.uint32(0), 0.0) if p == 1 else (np.uint32(int(p * 4294967296.0)), 1.0 / (1.0 - p))
 
 
 @launch.upcast_half
 def dropout(x: Any, *, p: float, seed: int, offset: int, out: Any = None) -> Any:
     """`x / (1 - p)` where the random word is at least `p * 2^32`, else `x * 0`. The gradient is `dropout(g, ...)`."""
     y = launch.result(out, x.shape, x.dtype)
-    # At p = 1, 2^32 is no 32-bit threshold: everything stays, times 0.
-    threshold, scale = (0, 0.0) if p == 1 else (int(p * 4294967296.0), 1.0 / (1.0 - p))
-    _fill("dropout", x.dtype, y, seed, offset, launch.contiguous(x), y, np.uint32(threshold), x.dtype.type(scale))
+    threshold, scale = threshold_and_scale(p)
+    _fill("dropout", x.dtype, y, seed, offset, launch.contiguous(x), y, threshold, x.dtype.type(scale))
     return launch.deliver(y, out)

@@ -8,6 +8,8 @@ import functools
 import json
 import pathlib
 
+from lucid_kernels.cuda.runtime import recording
+
 FOLDER = pathlib.Path(__file__).parents[1] / "tuning"
 
 
@@ -30,4 +32,5 @@ def write(capability: str, measured: dict[str, list[int]]) -> pathlib.Path:
     path = path_of(capability)
     path.write_text(f"{{\n{lines}\n}}\n" if entries else "{}\n", encoding="utf-8")
     table.cache_clear()
+    recording.forget()  # plans have the kernels that were chosen before
     return path

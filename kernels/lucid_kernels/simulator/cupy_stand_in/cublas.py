@@ -45,6 +45,15 @@ def _matrix(address: int, rows: int, columns: int, leading: int, dtype: np.dtype
     return np.lib.stride_tricks.as_strided(flat, (rows, columns), (dtype.itemsize, leading * dtype.itemsize))
 
 
+def _factors(matrix: Any, computeType: int, compute_dtype: Any) -> Any:
+    """The elements of a matrix as they are multiplied: in TF32 rounded to 10 bits behind the point, but NaN and inf."""
+    if computeType != CUBLAS_COMPUTE_32F_FAST_TF32 or matrix.dtype != np.float32:
+        return matrix.astype(compute_dtype)
+    bits = np.array(matrix).view(np.uint32)
+    rounded = ((bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(matrix), rounded, matrix)
+
+
 def _host_scalar(address: int, dtype: Any) -> Any:
     dtype = np.dtype(dtype)
     return np.frombuffer((ctypes.c_uint8 * dtype.itemsize).from_address(address), dtype)[0]
@@ -99,9 +108,10 @@ def gemm(
     launches.append((f"gemm {m}x{n}x{k}", (batchCount,), ()))
     with np.errstate(all="ignore"):
         for index in range(batchCount):
-            a = _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type).astype(compute_dtype)
-            b = _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type).astype(compute_dtype)
+            a = _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type)
+            b = _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type)
             c = _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type)
+            a, b = (_factors(each, computeType, compute_dtype) for each in (a, b))
             product = factor * ((a.T if transa else a) @ (b.T if transb else b))
             c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
 

@@ -41,6 +41,18 @@ def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, 
 
 
 @rule
+def attention_dropout(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool,
+                      with_grad: bool, p: float, seed: int, offset: int, out: Any = None) -> tuple[MetaArray | None, ...]:
+    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), None, None, None), out)
+
+
+@rule
+def attention_dropout_grad(g: MetaArray, q: MetaArray, k: MetaArray, v: MetaArray, *others: MetaArray | None, scale: float,
+                           is_causal: bool, p: float, seed: int, offset: int, out: Any = None) -> tuple[MetaArray, ...]:
+    return delivered((blank(q.shape, q.dtype), blank(k.shape, k.dtype), blank(v.shape, v.dtype)), out)
+
+
+@rule
 def attention_grad(g: MetaArray, q: MetaArray, k: MetaArray, v: MetaArray, *others: MetaArray | None, scale: float,
                    is_causal: bool, out: Any = None) -> tuple[MetaArray, ...]:
     return delivered((blank(q.shape, q.dtype), blank(k.shape, k.dtype), blank(v.shape, v.dtype)), out)

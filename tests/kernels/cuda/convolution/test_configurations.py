@@ -1,24 +1,33 @@
-"""Which tile and how many slices a product gets."""
+"""Which tile and how many slices a product gets, by what was measured or by the model, and what `explain` says of it."""
 
 from __future__ import annotations
 
 import json
+import math
+import subprocess
+import sys
 
+import ml_dtypes
+import numpy as np
 import pytest
 from lucid_kernels.cuda.convolution import configurations
 from lucid_kernels.cuda.convolution.configurations import TILES
+from lucid_kernels.cuda.convolution.problem import SHARED_MEMORY, geometry_of, problems
 from lucid_kernels.cuda.runtime import tuning
+
+from lucid.backends import cudnn
+from tests.kernels.cuda.convolution import layers
 
 
 @pytest.fixture(autouse=True)
 def forget():
     yield
     tuning.table.cache_clear()
-    configurations.choose.cache_clear()
 
 
-def choose(rows, columns, slabs, products=1):
-    return configurations.choose("90", "kernel", rows, columns, slabs, products, 1)
+def choose(rows, columns, slabs, products=1, others=math.inf):
+    name = configurations.key("kernel", rows, columns, slabs, products)
+    return configurations.choose("90", name, configurations.choices(rows, columns, slabs, products, 1), others)
 
 
 def test_the_model():
@@ -43,6 +52,7 @@ def test_what_was_measured_comes_first(tmp_path, monkeypatch):
     assert tuning.table("90") == {name: [2, 5], "another": [1]}
     assert choose(100_000, 256, 36) == (TILES[2], 5)
     assert choose(100_000, 256, 37) == (TILES[0], 1)
+    assert choose(100_000, 256, 36, others=1.0) == (TILES[2], 5)  # a model says nothing against what was measured
     assert tuning.table("80") == {}
 
 
@@ -53,10 +63,52 @@ def test_the_tables_are_sound():
                 assert numbers[0] >= 0 and len(numbers) == 1, name
             else:
                 tile, slices = numbers
-                assert 0 <= tile < len(TILES) and slices >= 1, name
+                assert configurations.MEASURED_SIMT <= tile < len(TILES) and slices >= 1, name
 
 
-def test_the_model_chooses_among_the_candidates():
-    for slabs in (0, 1, 7, 8, 100, 301):
-        found = list(configurations.candidates(slabs))
-        assert choose(500, 64, slabs) in found and len(set(found)) == len(found)
+def test_where_the_others_were_measured_as_faster(tmp_path, monkeypatch):
+    name = configurations.key("kernel", 100_000, 256, 36, 1)
+    (tmp_path / "sm_90.json").write_text(json.dumps({name: [configurations.MEASURED_SIMT, 1]}))
+    monkeypatch.setattr(tuning, "FOLDER", tmp_path)
+    tuning.table.cache_clear()
+    assert choose(100_000, 256, 36, others=1e9) is None
+    assert choose(100_000, 256, 36) == (TILES[0], 1)  # where there are no others
+
+
+def of(shape, weight, dtype=np.float32, exact=True, last=False):
+    geometry = geometry_of(shape, weight, (1, 1), (1, 1), (1, 1), 1)
+    with cudnn.flags(allow_tf32=not exact):
+        return problems(np.dtype(dtype), geometry, last)
+
+
+def test_exact_float32_is_on_tensor_cores_where_that_is_faster_by_the_model():
+    small, large = of((1, 8, 6, 6), (8, 8, 3, 3)), of((8, 64, 56, 56), (64, 64, 3, 3))
+    assert [problem.choose("90", SHARED_MEMORY) for problem in small] == [None] * 3
+    assert None not in [problem.choose("90", SHARED_MEMORY) for problem in large]
+    for problem in of((1, 8, 6, 6), (8, 8, 3, 3), exact=False):
+        assert problem.choose("90", SHARED_MEMORY) is not None
+    for problem in large:  # the largest tile has no registers for the parts of float32
+        assert problem.exact and problem.tiles(SHARED_MEMORY) == TILES[1:]
+
+
+def test_tiles_that_fit():
+    """Chips with 99 KiB of shared memory a block have no room for the largest tile of floats with the channels last."""
+    shape, weight = (1, 64, 8, 8), (64, 64, 3, 3)
+    *products, gradient = of(shape, weight, exact=False, last=True)
+    assert gradient.tiles(99 << 10) == TILES[1:]
+    others = of(shape, weight, exact=False) + of(shape, weight, ml_dtypes.bfloat16, last=True)
+    for problem in (*products, *others):
+        assert problem.tiles(99 << 10) == TILES
+
+
+def test_layers_are_computed_by_what_the_file_says():
+    """`python -m tests.kernels.cuda.convolution.layers` accepts a change."""
+    assert layers.PATH.read_text() == layers.HEADER + "".join(line + "\n" for line in layers.lines())
+
+
+def test_explain_names_what_is_chosen_and_by_which_rule():
+    command = [sys.executable, "-m", "lucid_kernels.cuda.convolution", "explain", "8x64x56x56", "3x3"]
+    exact, tf32 = (subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout for more in (["--exact"], []))
+    assert exact.count(": chosen, by the model") == tf32.count(": chosen, by the model") == 3
+    assert exact.count("  conv2d.cu, about ") == 3 and "conv2d.cu" not in tf32
+    assert "conv_product<Float32, false, 64, 64, 32, 32, 4> in 1 slices" in exact and "conv_product<Tf32, false, " in tf32

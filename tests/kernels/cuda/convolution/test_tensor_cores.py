@@ -11,9 +11,9 @@ from lucid_kernels.cuda.convolution.configurations import TILES
 
 from lucid.backends import cudnn
 
-DTYPES = {"tf32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+DTYPES = {"tf32": np.float32, "exact": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 #: Of the largest result: what sums in float32 and the rounding of the result leave.
-TOLERANCE = {"tf32": 3e-6, "float16": 6e-4, "bfloat16": 5e-3}
+TOLERANCE = {"tf32": 3e-6, "exact": 2e-6, "float16": 6e-4, "bfloat16": 5e-3}
 # shape of the input, out channels, kernel, stride, padding, dilation, groups
 CASES = {
     "3x3": ((2, 9, 7, 9), 17, (3, 3), (1, 1), (1, 1), (1, 1), 1),
@@ -44,7 +44,7 @@ def tensor_cores(cp):
 
 def rounded(array, kind):
     """To the nearest number of a kind, in float64."""
-    if kind == "float64":
+    if kind in ("float64", "exact"):
         return array
     if kind != "tf32":
         return array.astype(DTYPES[kind]).astype(np.float64)
@@ -107,18 +107,20 @@ def check(cp, tensor_cores, case, kind, last, tile, slices):
     """Product, with ReLU too, input gradient and weight gradient with a tile and a number of slices."""
     (x, weight, bias, g), keywords = data(case, kind)
     y, dx, dw = reference(x, weight, bias, g, kind, **keywords)
+    residual = np.random.default_rng(8).standard_normal(y.shape).astype(DTYPES[kind]).astype(np.float64)
     geometry = tensor_cores.geometry_of(x.shape, weight.shape, **keywords)
-    x_, g_ = (on_device(cp, each, kind, last) for each in (x, g))
+    x_, g_, residual_ = (on_device(cp, each, kind, last) for each in (x, g, residual))
     weight_, bias_ = (on_device(cp, each, kind) for each in (weight, bias))
     y_, dx_, dw_ = fresh(cp, y.shape, kind, last), fresh(cp, x.shape, kind, last), fresh(cp, weight.shape, kind, False)
-    tensor_cores.product(x_, weight_, bias_, y_, geometry, False, tile, slices)
-    close(y_, y, kind)
-    tensor_cores.product(x_, weight_, bias_, y_, geometry, False, tile, slices, relu=True)
-    close(y_, np.maximum(y, 0), kind)
-    tensor_cores.product(g_, weight_, None, dx_, geometry, True, tile, slices)
-    close(dx_, dx, kind)
-    tensor_cores.grad_weight(g_, x_, dw_, geometry, tile, slices)
-    close(dw_, dw, kind)
+    with cudnn.flags(allow_tf32=kind != "exact"):
+        tensor_cores.product(x_, weight_, bias_, y_, geometry, False, tile, slices)
+        close(y_, y, kind)
+        tensor_cores.product(x_, weight_, bias_, y_, geometry, False, tile, slices, relu=True, residual=residual_)
+        close(y_, np.maximum(y + residual, 0), kind)
+        tensor_cores.product(g_, weight_, None, dx_, geometry, True, tile, slices)
+        close(dx_, dx, kind)
+        tensor_cores.grad_weight(g_, x_, dw_, geometry, tile, slices)
+        close(dw_, dw, kind)
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
@@ -132,34 +134,68 @@ def test_values_and_gradients(cp, tensor_cores, case, kind, last):
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_tiles(cp, tensor_cores, tile, kind, last):
+    if kind == "exact" and tile == TILES[0]:
+        pytest.skip("not compiled: its registers would not suffice")
     check(cp, tensor_cores, "whole slabs", kind, last, tile, 2 if last else 3)
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
-@pytest.mark.parametrize("kind", ["tf32", "bfloat16"])
+@pytest.mark.parametrize("kind", ["tf32", "exact", "bfloat16"])
 def test_orders(cp, schedule, tensor_cores, kind, last):
     check(cp, tensor_cores, "groups", kind, last, TILES[-1], 2)
     check(cp, tensor_cores, "whole slabs", kind, last, TILES[-1], 1)
 
 
-def test_numbers_that_are_not_finite(cp, tensor_cores):
-    """A NaN stays one whatever its bits are, and an infinity does not become one."""
-    x = np.zeros((5, 8, 4, 4), np.float32)
+@pytest.mark.parametrize("kind", ["tf32", "exact"])
+def test_numbers_that_are_not_finite(cp, tensor_cores, kind):
+    """A NaN stays one whatever its bits are, an infinity does not become one, and TF32 rounds no finite number to inf."""
+    x = np.zeros((6, 8, 4, 4), np.float32)
     x.view(np.uint32)[range(4), range(4), 0, 0] = 0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0x7FC00000
     x[4, 4, 3, 3] = np.inf
+    largest = x[5, 5, 3, 3] = np.finfo(np.float32).max
     weight = np.zeros((16, 8, 1, 1), np.float32)
     weight[range(8), range(8)] = 1
     keywords = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+    geometry = tensor_cores.geometry_of(x.shape, weight.shape, **keywords)
     for last in (False, True):
-        x_ = on_device(cp, x, "tf32", last)
-        y = tensor_cores.convolve(x_, cp.asarray(weight), None, **keywords).get()
+        x_ = on_device(cp, x, kind, last)
+        y_, dw_ = fresh(cp, (6, 16, 4, 4), kind, last), fresh(cp, weight.shape, kind, False)
+        with cudnn.flags(allow_tf32=kind != "exact"):
+            tensor_cores.product(x_, cp.asarray(weight), None, y_, geometry, False, TILES[-1], 1)
+            y = y_.get()
+            tensor_cores.product(x_, cp.asarray(-weight), None, y_, geometry, False, TILES[-1], 1, relu=True)
+            positive = y_.get()
+            tensor_cores.grad_weight(cp.ones((6, 16, 4, 4), np.float32), x_, dw_, geometry, TILES[-1], 1)
+            dw = dw_.get()
         assert np.isnan(y[:4, :, 0, 0]).all()  # NaN times 1 or 0
         assert y[4, 4, 3, 3] == np.inf
-        positive = tensor_cores.convolve(x_, cp.asarray(-weight), None, relu=True, **keywords).get()
         assert np.isnan(positive[:4, :, 0, 0]).all() and positive[4, 4, 3, 3] == 0 and not (positive < 0).any()
-        g = cp.ones((5, 16, 4, 4), np.float32)
-        dw = tensor_cores.convolve_grad_weight(g, x_, weight_shape=weight.shape, **keywords).get()
-        assert np.isnan(dw[:, :4]).all() and np.isposinf(dw[:, 4]).all() and not dw[:, 5:].any()
+        assert np.isnan(dw[:, :4]).all() and np.isposinf(dw[:, 4]).all() and not dw[:, 6:].any()
+        if kind == "exact":
+            assert y[5, 5, 3, 3] >= 0.999 * largest and np.isfinite(dw[:, 5]).all()
+
+
+def test_exact_products_are_as_exact_as_those_without_tensor_cores(cp, tensor_cores):
+    from lucid_kernels.cuda.convolution import conv2d
+
+    rng = np.random.default_rng(0)
+    x, weight, g = (rng.standard_normal(shape) for shape in ((2, 96, 8, 8), (24, 96, 3, 3), (2, 24, 8, 8)))
+    x, weight, g = (each.astype(np.float32).astype(np.float64) for each in (x, weight, g))
+    keywords = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+    wanted = reference(x, weight, None, g, "float64", **keywords)
+    x_, weight_, g_ = (on_device(cp, each, "exact") for each in (x, weight, g))
+    found = [fresh(cp, each.shape, "exact", False) for each in wanted]
+    geometry = tensor_cores.geometry_of(x.shape, weight.shape, **keywords)
+    with cudnn.flags(allow_tf32=False):
+        tensor_cores.product(x_, weight_, None, found[0], geometry, False, TILES[-1], 1)
+        tensor_cores.product(g_, weight_, None, found[1], geometry, True, TILES[-1], 1)
+        tensor_cores.grad_weight(g_, x_, found[2], geometry, TILES[-1], 1)
+    others = (conv2d.simt_conv2d(x_, weight_, None, **keywords),
+              conv2d.simt_conv2d_grad_input(g_, weight_, input_shape=x.shape, **keywords),
+              conv2d.simt_conv2d_grad_weight(g_, x_, weight_shape=weight.shape, **keywords))
+    for got, other, exact in zip(found, others, wanted, strict=True):
+        errors = [np.linalg.norm(each.get() - exact) / np.linalg.norm(exact) for each in (got, other)]
+        assert errors[0] < max(1.5 * errors[1], 2e-7), errors
 
 
 def test_pixels_out_of_reach_have_no_gradient_even_from_nan(cp, tensor_cores):
@@ -171,7 +207,7 @@ def test_pixels_out_of_reach_have_no_gradient_even_from_nan(cp, tensor_cores):
     assert not np.nan_to_num(dx).any()
 
 
-@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])
 def test_layouts_and_out(cp, tensor_cores, kind):
     """Views with any strides, results in given memory, a weight with the channels last; results lie as the input does."""
     from lucid_kernels.cuda.convolution import conv2d
@@ -236,20 +272,7 @@ def test_what_serves(cp, tensor_cores):
     assert not serve(np.float32, channels=0)
     assert serve(np.float32, size=(5000, 5000)) and not serve(np.float32, size=(6000, 6000))  # 2**31 elements
     with cudnn.flags(allow_tf32=False):
-        assert not serve(np.float32) and serve(np.float16)
-
-
-def test_tiles_that_fit(cp, tensor_cores, monkeypatch):
-    """Chips with 99 KiB of shared memory a block have no room for the largest tile of floats with the channels last."""
-    attributes = dict(cp.cuda.Device(0).attributes)
-    monkeypatch.setattr(cp.cuda.Device, "attributes", attributes | {"MaxSharedMemoryPerBlockOptin": 99 << 10}, raising=False)
-    tensor_cores._fitting.cache_clear()
-    try:
-        assert tensor_cores._fitting(0, tensor_cores._weight_last_4) == TILES[1:]
-        for shared in (tensor_cores._product_planar, tensor_cores._rows_of_128, tensor_cores._weight_last_2):
-            assert tensor_cores._fitting(0, shared) == TILES
-    finally:
-        tensor_cores._fitting.cache_clear()
+        assert serve(np.float32) and serve(np.float16)
 
 
 def test_a_sum_of_slices_has_one_order(cp, tensor_cores):

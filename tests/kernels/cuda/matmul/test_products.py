@@ -94,3 +94,27 @@ def test_a_product_can_be_captured(matmul, cp):
         graph.launch()
         stream.synchronize()
     np.testing.assert_array_equal(product.get(), b.get())
+
+
+def test_tf32_where_it_is_allowed(matmul, cp):
+    """Products, linear layers and plans made before: the setting holds from the next call on."""
+    import lucid
+    from lucid.nn import functional as F
+
+    a, b = data((40, 64), np.float32), data((64, 24), np.float32, 1)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    x, weight, bias = lucid.tensor(a, device="gpu"), lucid.tensor(b.T.copy(), device="gpu"), lucid.zeros(24, device="gpu")
+
+    def errors():
+        found = (matmul(cp.asarray(a), cp.asarray(b)).get(), F.linear(x, weight, bias).cpu().numpy(), (x @ weight.mT).cpu().numpy())
+        return [np.abs(each - exact).max() for each in found]
+
+    assert max(errors()) < 1e-5 and max(errors()) < 1e-5  # the second time by a plan
+    try:
+        lucid.backends.cuda.matmul.allow_tf32 = True
+        assert 1e-4 < min(errors()) and max(errors()) < 0.1
+        assert 1e-4 < min(errors())
+        check(matmul(cp.asarray(a.astype(np.float64)), cp.asarray(b.astype(np.float64))), a, b, np.float64)
+    finally:
+        lucid.backends.cuda.matmul.allow_tf32 = False
+    assert max(errors()) < 1e-5

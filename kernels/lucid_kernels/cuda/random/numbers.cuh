@@ -1,26 +1,10 @@
-// Philox4x32-10 by a counter, and what numbers are made of its words: bit for bit lucid_kernels.cpu.random.random, whose docstring has
-// the formulas.
+// What numbers are made of random words: bit for bit lucid_kernels.cpu.random.random, whose docstring has the formulas.
 //
 // Numbers are computed with __fmul_rn and its kin: the compiler contracts a * b + c into one fma where it likes, and then
 // the last bit depends on its version. No intermediate value is denormal, but for uniform numbers of ranges as small as
 // that: -ftz=true changes nothing.
 #pragma once
-#include "common.cuh"
-
-// `attempt` numbers the blocks of one counter.
-__device__ __forceinline__ uint4 philox(u64 counter, u64 seed, unsigned attempt = 0) {
-  uint4 c = make_uint4((unsigned)counter, (unsigned)(counter >> 32), attempt, 0u);
-  unsigned k0 = (unsigned)seed, k1 = (unsigned)(seed >> 32);
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const unsigned high0 = __umulhi(0xD2511F53u, c.x), low0 = 0xD2511F53u * c.x;
-    const unsigned high1 = __umulhi(0xCD9E8D57u, c.z), low1 = 0xCD9E8D57u * c.z;
-    c = make_uint4(high1 ^ c.y ^ k0, low1, high0 ^ c.w ^ k1, low0);
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return c;
-}
+#include "philox.cuh"
 
 // ---- exact arithmetic: never contracted, never approximated
 __device__ __forceinline__ float mul(float a, float b) { return __fmul_rn(a, b); }

@@ -1,0 +1,174 @@
+"""A convolution as the product that the kernels for tensor cores compute, and as its configuration is chosen. Needs no GPU."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from lucid_kernels import tf32
+from lucid_kernels.cuda.convolution import configurations
+from lucid_kernels.cuda.convolution.configurations import Tile
+
+Sizes = tuple[int, ...]
+#: The most shared memory that a block may have on chips of compute capability 9.0.
+SHARED_MEMORY = 227 << 10
+_FEW = 8  # channels of a group, and terms: most of a tile would be empty
+_LARGEST = 1 << 31  # the kernels count elements in 32 bits
+#: float32 is Tf32 where TF32 is allowed.
+_KINDS = {"f": "Float32", "e": "Float16", "E": "Bfloat16"}
+_EXACT_TILES = configurations.TILES[1:]  # in the largest the parts of float32 would spill registers
+
+
+class Geometry(NamedTuple):
+    """A convolution of volumes; images are volumes of depth 1. Channels are those of all groups."""
+
+    batch: int
+    in_channels: int
+    in_size: Sizes
+    out_channels: int
+    out_size: Sizes
+    kernel: Sizes
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
+    groups: int
+
+    @property
+    def taps(self) -> int:
+        """Elements of the kernel."""
+        return math.prod(self.kernel)
+
+    def scalars(self) -> tuple[np.int32, ...]:
+        """CONVOLUTION_ARGUMENTS of conv_geometry.cuh."""
+        values = (self.batch, self.in_channels, *self.in_size, self.out_channels, *self.out_size, *self.kernel, *self.stride,
+                  *self.padding, *self.dilation, self.groups)  # fmt: skip
+        return tuple(map(np.int32, values))
+
+
+def geometry_of(input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Geometry:
+    """The geometry of a convolution over two or three dimensions."""
+    flat = (1,) * (5 - len(input_shape))
+    size, kernel, stride, dilation = (
+        (*flat, *each) for each in (input_shape[2:], weight_shape[2:], stride, dilation)
+    )
+    padding = (*(0 for _ in flat), *padding)
+    out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
+                for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True))  # fmt: skip
+    return Geometry(input_shape[0], input_shape[1], size, weight_shape[0], out, kernel, stride, padding, dilation, groups)
+
+
+def kind_of(dtype: np.dtype) -> str:
+    """The numbers of a product, as conv_mma.cuh names them."""
+    return "Tf32" if dtype.char == "f" and tf32.convolutions else _KINDS[dtype.char]
+
+
+def whole(n: int, part: int) -> int:
+    """`n`, filled up to whole parts."""
+    return -(-n // part) * part
+
+
+def fits(dtype: np.dtype, geometry: Geometry) -> bool:
+    """Whether the kernels for tensor cores compute convolutions of this dtype and geometry."""
+    if dtype.char not in _KINDS:
+        return False
+    group_in, group_out = geometry.in_channels // geometry.groups, geometry.out_channels // geometry.groups
+    if max(group_in, group_out) < _FEW or group_in * geometry.taps < _FEW:
+        return False
+    chunk = 16 // dtype.itemsize
+    padded_in, padded_out = (geometry.groups * whole(each, chunk) for each in (group_in, group_out))
+    sizes = (geometry.batch * padded_in * math.prod(geometry.in_size), geometry.batch * padded_out * math.prod(geometry.out_size),
+             (padded_out + 128 * geometry.groups) * (padded_in // geometry.groups + 128) * geometry.taps)  # fmt: skip
+    return max(sizes) < _LARGEST
+
+
+def product_planar(tile: Tile) -> int:
+    """Bytes of shared memory of a block of conv_product with a source as it lies."""
+    return tile.stages * (32 * 4 * (tile.rows + 8) + 128 * tile.columns)
+
+
+def rows_of_128(tile: Tile) -> int:
+    """Of conv_product with the channels last, and of conv_grad_weight_planar."""
+    return tile.stages * 128 * (tile.rows + tile.columns)
+
+
+def _weight_last_4(tile: Tile) -> int:
+    return tile.stages * 32 * 4 * (tile.rows + tile.columns + 16)
+
+
+def _weight_last_2(tile: Tile) -> int:
+    return _weight_last_4(tile) // 2
+
+
+#: Of conv_grad_weight_last, by the bytes of an element.
+WEIGHT_LAST = {4: _weight_last_4, 2: _weight_last_2}
+
+
+class Problem(NamedTuple):
+    """`products` products of rows x columns results with sums of `slabs` slabs, by a kernel of which the tile is open."""
+
+    kernel: str  # with the arguments of its template before the tile
+    sort: str  # forward, input gradient or weight gradient
+    rows: int
+    columns: int
+    slabs: int
+    products: int
+    exact: bool
+    shared: Callable[[Tile], int]
+    simt: float  # cycles without tensor cores, by the model
+
+    @property
+    def key(self) -> str:
+        """Its name in a tuning table."""
+        name = f"{self.kernel}>{' gradient' * (self.sort == 'input gradient')}"
+        return configurations.key(name, self.rows, self.columns, self.slabs, self.products)
+
+    def tiles(self, memory: int) -> tuple[Tile, ...]:
+        """Those that are compiled and fit a block with so much shared memory."""
+        return tuple(tile for tile in (_EXACT_TILES if self.exact else configurations.TILES) if self.shared(tile) <= memory)
+
+    def choices(self, memory: int) -> list[tuple[float, Tile, int]]:
+        """Cycles by the model, tile and slices of all configurations."""
+        rounds = 3 if self.exact else 1
+        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(memory))
+
+    def choose(self, capability: str, memory: int) -> tuple[Tile, int] | None:
+        """What was measured as the fastest, else what the model says; None where that is a kernel without tensor cores."""
+        return configurations.choose(capability, self.key, self.choices(memory), self.simt if self.exact else math.inf)
+
+
+def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool, last: bool) -> Problem:
+    """A convolution, or with `gradient` that of its input, of a source whose channels lie `last` or not."""
+    groups = geometry.groups
+    source, target = geometry.in_channels // groups, geometry.out_channels // groups
+    size, phases = geometry.out_size, 1
+    if gradient:
+        source, target, phases = target, source, math.prod(geometry.stride)
+        size = tuple(-(-n // s) for n, s in zip(geometry.in_size, geometry.stride, strict=True))
+    chunk = 16 // itemsize
+    rows, padded = geometry.batch * math.prod(size), whole(source, chunk)
+    # With a stride a phase has its share of the taps; the largest has at most all.
+    slabs = max(1, -(-geometry.taps * padded // (8 * chunk)) // phases)
+    planar = itemsize == 4 and not last
+    simt = configurations.simt(rows, target, geometry.taps * source // phases, groups * phases, 1)
+    return Problem(f"conv_product<{kind}, {str(not planar).lower()}", "input gradient" if gradient else "forward", rows, target,
+                   slabs, groups * phases, kind == "Float32", product_planar if planar else rows_of_128, simt)
+
+
+def weight_gradient(kind: str, itemsize: int, geometry: Geometry, planar: bool) -> Problem:
+    """The gradient of the weight, of float as it lies (`planar`) or of arrays with the channels last."""
+    groups = geometry.groups
+    rows, channels = geometry.out_channels // groups, geometry.in_channels // groups
+    padded, pixels = channels if planar else whole(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
+    name, shared = ("planar", rows_of_128) if planar else ("last", WEIGHT_LAST[itemsize])
+    simt = configurations.simt(rows, geometry.taps * channels, pixels, groups, 512)
+    return Problem(f"conv_grad_weight_{name}<{kind}", "weight gradient", rows, geometry.taps * padded, -(-pixels // 32), groups,
+                   kind == "Float32", shared, simt)
+
+
+def problems(dtype: np.dtype, geometry: Geometry, last: bool) -> tuple[Problem, Problem, Problem]:
+    """A convolution and its gradients for input and weight, of arrays whose channels lie `last` or not."""
+    kind, size = kind_of(dtype), dtype.itemsize
+    return (product(kind, size, geometry, False, last), product(kind, size, geometry, True, last),
+            weight_gradient(kind, size, geometry, size == 4 and not last))
