@@ -292,14 +292,20 @@ def test_arguments_that_are_one_array_do_not_stand_for_two() -> None:
         np.testing.assert_array_equal(a.get(), expected)
 
 
-@pytest.mark.parametrize("view", [lambda x: x.T, lambda x: x[::2], lambda x: x[:0], lambda x: x[:, 1:]])
-def test_arrays_that_a_launcher_copies_and_empty_ones_have_no_plan(view: Callable[[Any], Any]) -> None:
-    entry, plain = _pair("relu")
-    found, x = _plans_of("relu"), view(cupy.asarray(normal(6, 6)))
+@pytest.mark.parametrize(("name", "view", "has_one"), [
+    *[("relu", view, True) for view in (lambda x: x.T, lambda x: x[::2], lambda x: x[:, 1:])], ("relu", lambda x: x[:0], False),
+    *[("max_pool2d", view, False) for view in (lambda x: x[:, :, ::2], lambda x: x[:0])]])
+def test_arrays_that_a_launcher_copies_and_empty_ones_have_no_plan(name: str, view: Callable[[Any], Any], has_one: bool) -> None:
+    entry, plain = _pair(name)
+    x = cupy.asarray(normal(6, 6) if name == "relu" else normal(2, 2, 6, 6))
+    attributes = {} if name == "relu" else {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0)}
+    found, x = _plans_of(name), view(x)
     found.clear()
     for _ in range(2):
-        _same(entry(x), plain(x))
-    assert not any(found.values())
+        ours, wanted = entry(x, **attributes), plain(x, **attributes)
+        for a, b in zip(ours, wanted, strict=True) if isinstance(ours, tuple) else [(ours, wanted)]:
+            _same(a, b)
+    assert any(found.values()) == has_one
 
 
 def _heads(x: np.ndarray) -> Any:

@@ -13,8 +13,6 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bench.gpu.clock import device_seconds
 from bench.gpu.place import GPU, SIMULATOR, place
 

@@ -8,7 +8,6 @@ import ml_dtypes
 import numpy as np
 
 from lucid_kernels import tf32
-from lucid_kernels.cuda.convolution import configurations
 from lucid_kernels.cuda.convolution.problem import SHARED_MEMORY, Problem, fits, geometry_of, problems
 from lucid_kernels.cuda.runtime import tuning
 

@@ -1,9 +1,9 @@
 """Which tile computes a product on tensor cores, and into how many slices its sum is cut.
 
-`tuning/sm_XY.json` has what was measured on a chip, by `key` (`kernels/bench/gpu_batch.py` writes it); the others are chosen by a model of a Hopper:
-tensor cores, shared memory and the partial sums of slices. The same model says where exact float32, three products of TF32 on
-tensor cores, is slower than `conv2d.cu`: small convolutions, whose operands another launch must pack first. The choice depends on
-the product alone, so results do too.
+`tuning/sm_XY.json` has what was measured on a chip, by `key` (`kernels/bench/gpu_batch.py` writes it); the others are chosen by a
+model of a Hopper: tensor cores, shared memory and the partial sums of slices. The same model says where exact float32, three
+products of TF32 on tensor cores, is slower than `conv2d.cu`: small convolutions, whose operands another launch must pack first.
+The choice depends on the product alone, so results do too.
 """
 from __future__ import annotations
 
