@@ -298,7 +298,8 @@ def test_arguments_that_are_one_array_do_not_stand_for_two() -> None:
 def test_arrays_that_a_launcher_copies_and_empty_ones_have_no_plan(name: str, view: Callable[[Any], Any], has_one: bool) -> None:
     entry, plain = _pair(name)
     x = cupy.asarray(normal(6, 6) if name == "relu" else normal(2, 2, 6, 6))
-    attributes = {} if name == "relu" else {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0)}
+    window = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1), "ceil_mode": False}
+    attributes = {} if name == "relu" else window
     found, x = _plans_of(name), view(x)
     found.clear()
     for _ in range(2):
