@@ -404,6 +404,14 @@ from .ops.in_place import (
 from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name == "vmap":  # imported when it is first asked for, as all transforms are
+        return func.vmap
+    raise AttributeError(name)
+
+
 _old_names.install()
 _explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
 

@@ -1,16 +1,16 @@
 """What PyTorch has and lucid lacks: the error of an attribute that is missing says what to do instead."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any
 
 _CAST = "there is no automatic mixed precision: cast the model and its input, as in model.bfloat16()"
 _COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
 _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
 _DENSE = "tensors are dense; gradients too"
-_FORWARD = "there is no forward-mode differentiation: lucid.autograd.functional.jvp computes the product by two backward passes"
-_FUNCTIONAL = "lucid.autograd.functional has jvp, vjp, jacobian and hessian, lucid.func functional_call and stack_module_state"
 _PROCESSES = "a model trains in one process on one device"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
@@ -18,8 +18,6 @@ _INSTEAD = {
     **dict.fromkeys(("compile", "compiler", "jit", "fx"), _COMPILE),
     **dict.fromkeys(("export", "onnx", "package", "hub"), _CODE),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
-    **dict.fromkeys(("forward_ad", "jvp", "jacfwd", "linearize"), _FORWARD),
-    **dict.fromkeys(("vmap", "grad", "grad_and_value", "vjp", "jacrev", "hessian", "functionalize"), _FUNCTIONAL),
     **dict.fromkeys(("distributed", "DataParallel", "SyncBatchNorm", "DistributedSampler"), _PROCESSES),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
     "distributions": "tensors draw their own numbers: normal_, bernoulli_, exponential_, multinomial and others",
@@ -27,7 +25,11 @@ _INSTEAD = {
 }
 
 
-def _absent(module: str, name: str) -> NoReturn:
+def _absent(module: str, lazy: Callable[[str], Any] | None, name: str) -> Any:
+    """What the module's own `__getattr__` finds; an error that says what to do instead of an attribute that there is not."""
+    if lazy is not None:
+        with contextlib.suppress(AttributeError):
+            return lazy(name)
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
         message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"
@@ -37,4 +39,5 @@ def _absent(module: str, name: str) -> NoReturn:
 def explain(*modules: str) -> None:
     """Let the errors for attributes that `modules` lack say what to do instead."""
     for module in modules:
-        vars(sys.modules[module])["__getattr__"] = functools.partial(_absent, module)
+        names = vars(sys.modules[module])
+        names["__getattr__"] = functools.partial(_absent, module, names.get("__getattr__"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import Origin, with_zero_gradients
@@ -31,7 +31,7 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
 
     def vjp(g: Tensor, kept: Any) -> tuple[Tensor]:
         (indices,) = kept
-        if is_grad_enabled():
+        if is_composed():
             full = max_pool2d_grad(g.masked_fill(indices < 0, 0), indices.clamp(min=0), input_shape=input_shape)
             return (with_zero_gradients(full, origin),)
         return (max_pool2d_grad(g, indices, input_shape=input_shape, relu=True),)

@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import anywhere, array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.where import where
@@ -39,9 +39,9 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Vjp:
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         factors, zero = x.to(y.dtype), x == 0
-        if x.is_meta or not bool(zero.any()):
+        if not anywhere(zero):
             return ((_rest_sum(g * y.conj(), axis) / factors.conj()).to(own),)
-        if not is_grad_enabled():  # behind the first zero all products have it as a factor, also without another one
+        if not is_composed():  # behind the first zero all products have it as a factor, also without another one
             count = zero.cumsum(axis)
             first = zero & (count == 1)
             # Products are 0 from there on, unless they are NaN, which is not to reach what is before.
