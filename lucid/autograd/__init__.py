@@ -7,7 +7,7 @@
 `freeing`: what `backward` frees.
 `inplace`: writes in place, versions, and views.
 `overwrite`: operations that write into a tensor that is given.
-`function`: operations written by the user.
+`function`, `function_levels`: operations written by the user; inside of function transforms.
 `functional`: Jacobians, Hessians and their products.
 `levels`, `lifting`: tensors inside of function transforms, and their way there and back in the graph.
 `transforms`: batches and tangents of flat lists of tensors.

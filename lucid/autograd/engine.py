@@ -178,7 +178,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             if node.hooks:
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
-                found[node] = g
+                found[node] = g if inside is None else inside.gradient(g)
                 if reached is not None and reached.isdisjoint(node.parents):  # nothing beyond it is wanted
                     continue
             foreign = False
@@ -265,6 +265,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
         for leaf, g in grads.items():
             if g.__class__ is Pieces:
                 g = g.whole()
+            if inside is not None:
+                g = inside.gradient(g)
             if leaf.hooks:
                 g = _call_hooks(leaf, g, handed_out)
             if wanted is None:

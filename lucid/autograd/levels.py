@@ -41,6 +41,12 @@ class Composed:
         if level not in levels:
             self._active.set(tuple(sorted((*levels, level), key=lambda other: other.number)))
 
+    def gradient(self, g: Any) -> Any:
+        """The gradient of a tensor for what has come to it; of several outputs a list."""
+        from .lifting import gradient_of
+
+        return [None if part is None else gradient_of(part) for part in g] if g.__class__ is list else gradient_of(g)
+
     def leave(self) -> None:
         """End the context."""
         self._tables.__exit__(None, None, None)

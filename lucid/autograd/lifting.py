@@ -99,6 +99,15 @@ def tangent_of(x: Tensor, level: Level) -> Tensor | None:
     return _recorded("tangent_of", tangent, (x,), level, vjp)
 
 
+def gradient_of(g: Tensor) -> Tensor:
+    """The gradient by a value, of the cotangent `g` that has come to a tensor: from outside of a level it is beside the tangent."""
+    for level in sorted(levels_of(g._array), key=lambda level: -level.number):
+        if level.size is None and moves.is_swapped(g._array, level):
+            found = tangent_of(g, level)
+            g = g if found is None else found
+    return g
+
+
 def with_levels_of(x: Tensor, others: Sequence[Tensor]) -> Tensor:
     """`x` with all levels of `others`, to be written into."""
     levels = set().union(*[levels_of(other._array) for other in others]) - levels_of(x._array)

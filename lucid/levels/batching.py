@@ -13,7 +13,6 @@ Array = Any
 
 # What a loop over the batch would write again and again, as it changes arguments that have no batch dimension.
 _IN_PLACE = frozenset("sgd adam multi_tensor_sgd multi_tensor_adam increment".split())
-_DATA_DEPENDENT = frozenset(("nonzero", "bincount"))
 _warned: set[str] = set()
 warnings_enabled = True
 
@@ -50,6 +49,10 @@ def one_by_one(level: Level, name: str, arrays: Sequence[Any], attributes: dict[
     """The operation for each element of the batch, and the results stacked. Warns once for each operation."""
     if name in _IN_PLACE:
         raise unbatched_target(name)
+    if name == "nonzero":
+        raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+                           "nonzero, or an index by a mask. Where possible use where() and the like, whose shapes do not depend on "
+                           "the elements.")
     if name not in _warned and warnings_enabled:
         _warned.add(name)
         warnings.warn(f"There is a performance drop because we have not yet implemented the batching rule for {name}: it is "
@@ -76,9 +79,6 @@ def _stacked(level: Level, name: str, parts: Sequence[Any]) -> Any:
     if parts[0] is None:
         return None
     if any(part.shape != parts[0].shape for part in parts):
-        if name in _DATA_DEPENDENT:
-            raise RuntimeError(f"vmap: op '{name}' returns a shape that depends on the elements, which differ from one element "
-                               "of the batch to the other. It cannot be used inside of vmap; where possible use torch.where and "
-                               "the like, whose shapes do not.")
-        raise RuntimeError(f"vmap: op '{name}' returns other shapes for other elements of the batch")
+        raise RuntimeError(f"vmap: op '{name}' returns a shape that depends on the elements, and differs from one element of "
+                           "the batch to the other")
     return Batched(level, call("stack", parts, {"axis": 0}))
