@@ -235,7 +235,8 @@ def _by_transposition(op: Any, values: Sequence[Any], tangents: Sequence[Any], a
             kept = tuple([None if outputs[place] is None else wrap(outputs[place]) for place in op.saved_outputs])
         seeds = {}
         for place in places:
-            seed = wrap(_zeros(outputs[place]))
+            # Not zeros: a rule may take logarithms of it, as that of `logcumsumexp` does.
+            seed = wrap(call("fill", (outputs[place],), {"value": 1}))
             seed._node = Leaf(seed)
             seeds[place] = seed
         if len(smooth) == 1:

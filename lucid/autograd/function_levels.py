@@ -30,8 +30,8 @@ def apply_inside(function: Any, args: Sequence[Any]) -> Any:
 def _batched(function: Any, args: Sequence[Any], level: Level) -> Any:
     name = function.__name__
     if not function._overrides("setup_context"):
-        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-                           f"override the setup_context staticmethod, which {name} does not.")
+        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                           f"must override the setup_context staticmethod, which {name} does not.")
     own = function._overrides("vmap")
     if function.generate_vmap_rule:
         if own:
@@ -60,9 +60,9 @@ def _batched(function: Any, args: Sequence[Any], level: Level) -> Any:
     outputs, spec = tree_flatten(result[0])
     out_dims = broadcast_to_and_flatten(result[1], spec)
     if out_dims is None:
-        raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-                           f"out_dims={result[1]} to be compatible with the structure of `output`. out_dims has structure "
-                           f"{tree_flatten(result[1])[1]} but output has structure {spec}.")
+        raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+                           f"Expected out_dims={result[1]} to be compatible with the structure of `output`. out_dims has "
+                           f"structure {tree_flatten(result[1])[1]} but output has structure {spec}.")
     return tree_unflatten([output if dim is None else into_batch(output, dim % output.ndim, level)
                            for output, dim in zip(outputs, out_dims, strict=True)], spec)
 
@@ -76,8 +76,8 @@ def _dual(function: Any, args: Sequence[Any], level: Level) -> Any:
     try:
         top = outermost([value._array for value in values if isinstance(value, Tensor)])
         if top is not None:
-            raise RuntimeError(f"{function.__name__}: forward mode inside of other transforms of a custom autograd.Function is not "
-                               "supported; write it with operations")
+            raise RuntimeError(f"{function.__name__}: forward mode inside of other transforms of a custom autograd.Function is "
+                               "not supported; write it with operations")
         output, node = function._call(values)
         if node._materialize:
             tangents = [value.new_zeros(value.shape) if tangent is None and isinstance(value, Tensor) and (

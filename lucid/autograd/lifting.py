@@ -100,7 +100,7 @@ def tangent_of(x: Tensor, level: Level) -> Tensor | None:
 
 
 def gradient_of(g: Tensor) -> Tensor:
-    """The gradient by a value, of the cotangent `g` that has come to a tensor: from outside of a level it is beside the tangent."""
+    """The gradient by a value, of the cotangent `g` that has come to a tensor; see `Dual.swapped`."""
     for level in sorted(levels_of(g._array), key=lambda level: -level.number):
         if level.size is None and moves.is_swapped(g._array, level):
             found = tangent_of(g, level)
@@ -125,11 +125,10 @@ def accommodate(target: Tensor, others: Sequence[Any]) -> None:
     Where other tensors see its memory nothing is done, and the write will be refused; so it is for the batch of `vmap`.
     """
     arrays = [other._array if isinstance(other, Tensor) else other for other in others]
-    missing = {level for array in arrays for level in levels_of(array)
-               if level.size is None} - levels_of(target._array)
-    if not missing or target._view is not None:
+    levels = set().union(*map(levels_of, arrays))
+    if not any(level.size is None for level in levels) or target._view is not None:
         return
     views = () if target._version_box is None else target._version_box.views or ()
     if any(reference() is not None for reference in views):
         return
-    target._array = moves.with_levels(target._array, missing)
+    target._array = moves.with_room(target._array, levels)

@@ -133,8 +133,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         flat, built = tree_flatten(func(*mine))
         require_tensors(flat, "linearize(f, *primals)")
         tracked = [tensor for tensor in flat if tensor._node is not None]
-        # What is linear in these is differentiated by them, for each tangent.
-        seeds = [tensor.detach().new_zeros(tensor.shape).requires_grad_() for tensor in tracked]
+        # What is linear in these is differentiated by them, for each tangent. Not at zeros, of which a rule may take logarithms.
+        seeds = [tensor.detach().new_ones(tensor.shape).requires_grad_() for tensor in tracked]
         products: Any = [None] * len(leaves)
         if tracked:
             products = gradients_of(tracked, leaves, seeds, create_graph=True, allow_unused=True)

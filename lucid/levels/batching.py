@@ -51,8 +51,8 @@ def one_by_one(level: Level, name: str, arrays: Sequence[Any], attributes: dict[
         raise unbatched_target(name)
     if name == "nonzero":
         raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                           "nonzero, or an index by a mask. Where possible use where() and the like, whose shapes do not depend on "
-                           "the elements.")
+                           "nonzero, or an index by a mask. Where possible use where() and the like, whose shapes do not "
+                           "depend on the elements.")
     if name not in _warned and warnings_enabled:
         _warned.add(name)
         warnings.warn(f"There is a performance drop because we have not yet implemented the batching rule for {name}: it is "

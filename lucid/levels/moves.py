@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .lifted import LIFTED, Batched, Dual, Level, call, outermost
+from .lifted import LIFTED, Batched, Dual, Level, call, levels_of, outermost
 from .rules.basis import expanded, moved, reshaped
 
 Array = Any
@@ -111,6 +111,20 @@ def with_levels(array: Any, levels: Any) -> Any:
     """The array with all of `levels` that it lacks: repeated, or with a tangent of zeros."""
     for level in sorted(levels, key=lambda level: level.number):
         array = _with_level(array, level)
+    return array
+
+
+def with_room(array: Any, levels: set[Level]) -> Any:
+    """The array with all tangents of `levels`, and those with all batch dimensions of `levels`."""
+    duals = sorted((level for level in levels if level.size is None), key=lambda level: level.number)
+    for level in duals:
+        inner = {other for other in levels if other.number < level.number}
+        if array.__class__ is Dual and array.level is level:
+            tangent = with_levels(array.tangent, inner)
+            if tangent is not array.tangent:
+                array = Dual(level, array.value, call("copy", (tangent,)), array.swapped)
+        elif level not in levels_of(array):
+            array = Dual(level, array, call("copy", (with_levels(zeros(array), inner),)))
     return array
 
 

@@ -243,7 +243,7 @@ def embedding(level: Level, name: str, arrays: Sequence[Any], attributes: dict[s
 
 @rule("embedding_grad")
 def embedding_grad(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """One table with the rows of all batch elements."""
+    """One table with the rows of all batch elements: g (N, D), and indices (N,)."""
     g, indices = arrays
     rows, padding = attributes["rows"], attributes["padding_idx"]
     numbers, gradients = spread(level, indices), spread(level, g)
@@ -252,5 +252,7 @@ def embedding_grad(level: Level, name: str, arrays: Sequence[Any], attributes: d
         keep = reshaped(keep, (*keep.shape, 1))
         gradients = call("mul", (gradients, call("cast", (keep,), {"dtype": gradients.dtype})), {})
     offsets = call("mul", (_numbers(level, numbers, indices.ndim), rows), {})
-    result = call(name, (gradients, call("add", (numbers, offsets), {})), {"rows": rows * level.size, "padding_idx": None})
+    count = level.size * indices.size
+    places = reshaped(call("add", (numbers, offsets), {}), (count,))
+    result = call(name, (reshaped(gradients, (count, g.shape[-1])), places), {"rows": rows * level.size, "padding_idx": None})
     return lift(level, reshaped(result, (level.size, rows, *result.shape[1:])))

@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.grad_mode import is_composed
+from ...autograd.grad_mode import LEVELS, is_composed
+from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
@@ -68,6 +69,10 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         if x.is_complex():
             return ((_rest_sum(g * (-y).exp().conj(), axis) * x.exp().conj()),)
+        if grad_mode.get() & LEVELS:  # logarithms of zeros have no tangents: each pair of elements, whose share is at most 1
+            inputs, totals, upstream = (t.movedim(axis, -1) for t in (x, y, g))
+            shares = (inputs.unsqueeze(-1) - totals.unsqueeze(-2)).triu().exp().triu()
+            return ((shares * upstream.unsqueeze(-2)).sum(-1).movedim(-1, axis),)
         # In logarithms, the positive and the negative part of the gradient each by itself: exp(x) alone may overflow.
         def share(part: Tensor) -> Tensor:
             log = where(part > 0, where(part > 0, part, 1.0).log() - y, float("-inf"))
