@@ -53,9 +53,9 @@ from bench.report import header, row, target_table  # noqa: E402
 #: Families of kernels, each in its file; they run on both devices.
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
            "optimizer", "products")
-#: Of the whole library on a CPU, without targets.
+#: Of the whole library on a CPU, without targets but for some of `func`.
 SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
-          "small_matrices")
+          "small_matrices", "func")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.

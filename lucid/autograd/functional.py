@@ -148,7 +148,7 @@ def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
         _, sources = _prepare(inputs, create_graph)
         single_output, outputs = _outputs(func(*sources), "jvp")
         directions = _vectors(v, sources, "input")
-        # u -> u^T J is linear, so its derivative by u, applied to v, is J v: wherever u may be, unless a rule takes its logarithm.
+        # u -> u^T J is linear, so its derivative by u, applied to v, is J v: wherever u may be, unless rules take its log.
         seeds = tuple(output.detach().new_ones(output.shape).requires_grad_() for output in outputs)
         products = _gradients(outputs, sources, seeds, True, strict, 0)
         found = _gradients(products, seeds, directions, create_graph, strict, 0)
