@@ -221,6 +221,8 @@ def _by_transposition(op: Any, values: Sequence[Any], tangents: Sequence[Any], a
                       ) -> Sequence[Any]:
     tensors = [wrap(value) if hasattr(value, "dtype") else value for value in values]
     if op.inputs_seen is not None:
+        if any(tangent is not None for tangent in tangents[op.inputs_seen:]):
+            raise NotImplementedError(f"op '{op.name}' has no rule for the tangent of its state")
         tensors, tangents = tensors[:op.inputs_seen], tangents[:op.inputs_seen]
     needs = [tangent is not None for tangent in tangents] + [False] * (len(values) - len(tangents))
     smooth = op.outputs if op.outputs is not None else range(len(outputs))
@@ -243,7 +245,10 @@ def _by_transposition(op: Any, values: Sequence[Any], tangents: Sequence[Any], a
             upstream: Any = seeds[places[0]]
         else:
             upstream = [seeds.get(place) for place in range(max(places) + 1)]
-        pairs = [(product, tangent) for product, tangent in zip(vjp(upstream, kept), tangents, strict=False)
+        products = vjp(upstream, kept)
+        if any(tangent is not None and product is None for product, tangent in zip(products, tangents, strict=False)):
+            raise NotImplementedError(f"op '{op.name}' has no rule for the tangent of one of its operands")
+        pairs = [(product, tangent) for product, tangent in zip(products, tangents, strict=False)
                  if product is not None and tangent is not None and product._node is not None]
         if pairs:
             results = grad([product for product, _ in pairs],

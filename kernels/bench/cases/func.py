@@ -27,7 +27,8 @@ def _func(library: Library) -> Any:
 
 def _linear(side: Side, models: int, batch: int, features: int) -> Case:
     """An ensemble of linear layers, each on its own input."""
-    x, weight, bias = normal(models, batch, features), normal(models, features, features, seed=1), normal(models, features, seed=2)
+    x, weight = normal(models, batch, features), normal(models, features, features, seed=1)
+    bias = normal(models, features, seed=2)
 
     def build(library: Library) -> Callable[[], Any]:
         call = _func(library).vmap(library.F.linear)
