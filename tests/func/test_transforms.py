@@ -413,3 +413,10 @@ def test_ordinary_gradients_after_transforms(x: Tensor) -> None:
     with lucid.backends.observe(lambda name, *rest: seen.append(name)):
         y.backward()
     assert "layer_norm_grad" in seen
+
+
+def test_gradcheck_of_forward_mode() -> None:
+    a = lucid.tensor([0.3, 0.8], dtype=lucid.float64, requires_grad=True)
+    assert lucid.autograd.gradcheck(lambda v: (v.sin() * v, v.sum()), (a,), check_forward_ad=True)
+    with pytest.raises(lucid.autograd.GradcheckError, match="forward mode"):
+        lucid.autograd.gradcheck(Cube.apply, (a,), check_forward_ad=True, check_backward_ad=False)

@@ -61,12 +61,6 @@ def test_what_the_advice_names_is_there() -> None:
     assert callable(lucid.autograd.functional.jvp) and callable(lucid.nn.Module.bfloat16)
 
 
-def test_forward_mode_is_refused() -> None:
-    x = lucid.ones(2, dtype=lucid.float64, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="forward-mode"):
-        lucid.autograd.gradcheck(lucid.sin, (x,), check_forward_ad=True)
-
-
 def test_sparse_gradients_are_refused() -> None:
     weight, indices = lucid.randn(3, 2, requires_grad=True), lucid.tensor([0, 1])
     for call in (lambda: lucid.nn.functional.embedding(indices, weight, sparse=True),
