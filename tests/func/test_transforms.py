@@ -420,3 +420,13 @@ def test_gradcheck_of_forward_mode() -> None:
     assert lucid.autograd.gradcheck(lambda v: (v.sin() * v, v.sum()), (a,), check_forward_ad=True)
     with pytest.raises(lucid.autograd.GradcheckError, match="forward mode"):
         lucid.autograd.gradcheck(Cube.apply, (a,), check_forward_ad=True, check_backward_ad=False)
+
+
+def test_formulas(x: Tensor) -> None:
+    formula = lucid.fuse(lambda a, b: a * lucid.tanh(b) + a ** 2)
+    close(func.jacrev(lambda v: formula(v, v * 2))(x[0]), func.jacfwd(lambda v: formula(v, v * 2))(x[0]))
+    close(func.vmap(formula, in_dims=(0, None))(x, x[1]), formula(x, x[1]))
+    back = func.vjp(lambda v: formula(v, v), x[0])[1]  # recorded outside, run inside
+    close(func.vmap(back)(x), lucid.stack([back(row) for row in x]))
+    with pytest.raises(NotImplementedError, match="no rule for forward mode"):
+        func.jvp(back, (x[0],), (x[1],))
