@@ -439,6 +439,7 @@ from .ops.in_place import (
 from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
+
 _old_names.install()
 _explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.runtime import fork
 
+from . import _clock as clock
 from .backends import Device
 from .tensor import Tensor, wrap
 
@@ -32,6 +33,10 @@ class Generator:
 
     def take(self, blocks: int) -> tuple[int, int]:
         """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel."""
+        if clock.levels:  # inside of `vmap` every example may draw its own numbers
+            from .levels.lifted import draws
+
+            blocks *= draws()
         with self._lock:
             offset = self._offset
             self._offset = (offset + blocks) & _MASK

@@ -7,12 +7,16 @@
 `freeing`: what `backward` frees.
 `inplace`: writes in place, versions, and views.
 `overwrite`: operations that write into a tensor that is given.
-`function`: operations written by the user.
+`function`, `function_levels`: operations written by the user; inside of function transforms.
 `functional`: Jacobians, Hessians and their products.
+`levels`, `lifting`: tensors inside of function transforms, and their way there and back in the graph.
+`transforms`: batches and tangents of flat lists of tensors.
+`forward_ad`, `forward_rules`: forward mode, and the tangents of operations.
 `grad_mode`: `no_grad`, `enable_grad`, `inference_mode`.
 `gradcheck`: gradients compared with finite differences.
 `errors`: messages with operation, shapes, dtypes, devices and names of module state.
 """
+from . import forward_ad as forward_ad
 from . import functional as functional
 from .engine import backward, grad
 from .function import Function, once_differentiable
@@ -27,6 +31,6 @@ from .grad_mode import (
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 
-__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
-           "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "once_differentiable",
+__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
+           "gradcheck", "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "once_differentiable",
            "set_detect_anomaly", "set_grad_enabled"]

@@ -5,6 +5,7 @@ Nodes are visited in reverse creation order with a heap, so a node is visited on
 """
 from __future__ import annotations
 
+import importlib
 import operator
 import warnings
 from collections.abc import Sequence
@@ -19,9 +20,10 @@ from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
 from .accumulation import Pieces, SliceVjp, add_piece, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
-from .grad_mode import CHECK_NAN, GRAD
+from .grad_mode import CHECK_NAN, GRAD, LEVELS
 from .grad_mode import mode as grad_mode
-from .node import Node, Slot, saved_tensors
+from .levels import Composed
+from .node import LevelNode, Node, Slot, saved_tensors
 from .overwrite import refuse_inference
 
 Tensors = Tensor | Sequence[Tensor]
@@ -65,13 +67,18 @@ def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_gra
     """The gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
 
     An input that the outputs do not depend on raises RuntimeError, or gives None with `allow_unused`, or zeros with
-    `materialize_grads`.
+    `materialize_grads`. With `is_grads_batched` the first dimension of `grad_outputs` is a batch of upstream gradients, and that
+    of the results one of gradients: all are computed in one pass, as by `vmap`.
     """
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                       "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
     if is_grads_batched:
-        raise NotImplementedError("is_grads_batched is not supported; call grad once for each gradient")
+        # By its name: it stands on this module, and is not needed before.
+        transforms = importlib.import_module(".transforms", __package__)
+        batch: tuple[Tensor | None, ...] = transforms.batched_gradients(
+            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+        return batch
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
@@ -131,7 +138,7 @@ def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
     if given.shape != array.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {gradient.shape} and "
                            f"output[{number}] has a shape of {tensor.shape}.")
-    if given.__class__ is not array.__class__:
+    if given.__class__ is not array.__class__ and gradient.device != tensor.device:
         raise RuntimeError(f"grad_output[{number}] is on {gradient.device} but output[{number}] is on {tensor.device}")
     return gradient if given.dtype is array.dtype else gradient.to(tensor.dtype)
 
@@ -159,7 +166,12 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     following = carried = None
     check_nan = flags & CHECK_NAN
     careful = create_graph or check_nan  # each gradient as the rule computes it
+    apart = create_graph  # sums in new memory
+    inside: Any = None  # the context of a graph of lifted arrays
     try:
+        if flags & LEVELS:
+            inside = Composed()
+            careful = apart = True
         for node, seed in roots:
             handed_out[id(_root(seed._array))] = seed
             if reached is None or node in reached:
@@ -176,7 +188,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             if node.hooks:
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
-                found[node] = g
+                found[node] = g if inside is None else inside.gradient(g)
                 if reached is not None and reached.isdisjoint(node.parents):  # nothing beyond it is wanted
                     continue
             foreign = False
@@ -187,6 +199,11 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                         _add_slot(grads, heap, parent, node.index, g)
                     continue
                 foreign = node.foreign
+                if node.__class__ is LevelNode:
+                    if inside is None:
+                        inside = Composed()
+                        careful = apart = True
+                    inside.meet(node.level)
             vjp = node.vjp
             if vjp is None:
                 raise RuntimeError(
@@ -240,10 +257,10 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                         heappush(heap, (-parent.seq, parent))
                     else:
                         following, carried = parent, gradient
-                elif parent in sums:  # memory of our own, which nobody has seen
+                elif parent in sums and not apart:
                     array = total._array
                     TABLES[array.__class__]["add"](array, gradient._array, array)
-                elif create_graph:
+                elif apart:
                     grads[parent] = total + gradient
                 else:
                     sums.add(parent)
@@ -258,6 +275,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
         for leaf, g in grads.items():
             if g.__class__ is Pieces:
                 g = g.whole()
+            if inside is not None:
+                g = inside.gradient(g)
             if leaf.hooks:
                 g = _call_hooks(leaf, g, handed_out)
             if wanted is None:
@@ -267,6 +286,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             elif leaf in wanted:
                 found[leaf] = g
     finally:
+        if inside is not None:
+            inside.leave()
         grad_mode.reset(token)
     return found
 

@@ -14,9 +14,10 @@ from .. import backends
 from ..tensor import Leaf, Tensor, version_box, wrap
 from .engine import _modified
 from .errors import type_name
-from .grad_mode import GRAD, no_grad
+from .grad_mode import GRAD, LEVELS, no_grad
 from .grad_mode import mode as grad_mode
 from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
+from .levels import lifted
 from .node import Node, Slot
 
 _VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
@@ -46,6 +47,10 @@ class FunctionNode(Node):
         self._saved: list[tuple[Any, ...] | None] | None = []
         self._dirty: Sequence[Tensor] = ()
         self._constant: Sequence[Tensor] = ()
+        self._for_forward: Sequence[Tensor | None] = ()
+        self._in_forward = False
+        if grad_mode.get() & LEVELS:
+            self.parents = lifted(self.parents, tuple([t._array for t in tensors if t is not None]))
 
     # ---- what forward and setup_context call ---------------------------------------------------------------------
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -57,7 +62,8 @@ class FunctionNode(Node):
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for PyTorch's sake: there is no forward mode that would use them."""
+        """Keep tensors for `jvp`, which finds them in `saved_tensors`."""
+        self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs forward has written in place; they must be returned as well."""
@@ -75,14 +81,16 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`. Raises RuntimeError if they are freed or were written since."""
-        if self._saved is None:
+        if self._saved is None and not self._in_forward:
             raise RuntimeError("Trying to backward through the graph a second time (or directly access saved tensors after "
                                "they have already been freed). Saved intermediate values of the graph are freed when you "
                                "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
                                "through the graph a second time or if you need to access saved tensors after calling "
                                "backward.")
+        if self._in_forward:
+            return tuple(self._for_forward)
         tensors: list[Tensor | None] = []
-        for entry in self._saved:
+        for entry in self._saved or ():
             if entry is None:
                 tensors.append(None)
                 continue
@@ -225,28 +233,56 @@ class Function:
                                   "to use it with backward mode AD.")
 
     vjp = backward
+    generate_vmap_rule = False  # whether forward and backward may be given the tensors inside of `vmap` as they are
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangents of the outputs for those of the inputs, in forward mode. To be overridden."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
+                                  "AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Return the outputs for batches and their batch dimensions, inside of `vmap`. `in_dims` are those of `args`, and `info`
+        has `batch_size` and `randomness`. To be overridden, or `generate_vmap_rule` to be set.
+        """
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")
 
     @classmethod
     def apply(cls, *args: Any, **keywords: Any) -> Any:
         """Call forward without recording it, and record the whole as one operation."""
-        has_setup = cls.setup_context is not Function.setup_context
-        if has_setup:
+        if cls._overrides("setup_context"):
             bound = inspect.signature(cls.forward).bind(*args, **keywords)
             bound.apply_defaults()
             args = bound.args
         elif keywords:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if grad_mode.get() & LEVELS:
+            from .function_levels import apply_inside  # not with lucid: only transforms need it
+
+            return apply_inside(cls, args)
+        return cls._call(args)[0]
+
+    @classmethod
+    def _call(cls, args: Sequence[Any]) -> tuple[Any, FunctionNode]:
+        """The output, and the node that it has been recorded with, if it has."""
         node = FunctionNode(cls, args)
         record = bool(grad_mode.get() & GRAD) and any(node.needs_input_grad)
         with no_grad():
-            if has_setup:
+            if cls._overrides("setup_context"):
                 output = cls.forward(*args)
-                cls.setup_context(node, args, output)
+                cls.setup_context(node, tuple(args), output)
             else:
                 output = cls.forward(node, *args)
         alone = not isinstance(output, (tuple, list))
         outputs = node._finish(args, [output] if alone else list(output), alone, record)
-        return outputs[0] if alone else tuple(outputs)
+        return outputs[0] if alone else tuple(outputs), node
+
+    @classmethod
+    def _overrides(cls, name: str) -> bool:
+        """Whether the class has a method of its own in the place of this one's."""
+        return getattr(cls, name) is not getattr(Function, name)
 
     @classmethod
     def _backward_method(cls) -> Callable[..., Any]:

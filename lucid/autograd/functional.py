@@ -1,6 +1,7 @@
 """Derivatives of functions: Jacobians, Hessians and their products with vectors, under the names of PyTorch.
 
-All by reverse mode; a Jacobian-vector product differentiates the vector-Jacobian product once more.
+By reverse mode, where a Jacobian-vector product differentiates the vector-Jacobian product once more; Jacobians also by forward
+mode. With `vectorize` all rows, or columns, of a Jacobian are computed in one pass, as by `lucid.func`.
 """
 from __future__ import annotations
 
@@ -19,14 +20,36 @@ def jacobian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = Fals
     """The derivative of every output element by every input element: shape ``output.shape + input.shape``.
 
     A tuple of inputs (outputs) gives a tuple, or a tuple of tuples ``[output][input]``. With `strict`, an output that does not
-    depend on an input raises RuntimeError instead of giving zeros. `vectorize` is accepted and makes no difference.
+    depend on an input raises RuntimeError instead of giving zeros. With `vectorize` all rows are computed in one pass, or with
+    the `strategy` 'forward-mode', which needs it, all columns.
     """
-    _only_reverse(strategy)
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise AssertionError('Expected strategy to be either "reverse-mode" or "forward-mode". Hint: If your function has more '
+                             'outputs than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use '
+                             '"reverse-mode".')
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` "
+                                      "are not supported together (yet). Please either set `create_graph=False` or "
+                                      "`strategy=\"reverse-mode\"`.")
+        if strict:
+            raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not '
+                               'supported together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.')
+        if not vectorize:
+            raise NotImplementedError('Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented '
+                                      "for `vectorize=True`.")
+        return _forward_jacobian(func, inputs)
+    if strict and vectorize:
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                           "Please either set `strict=False` or `vectorize=False`.")
     with enable_grad():
         single_input, sources = _prepare(inputs, create_graph)
         single_output, outputs = _outputs(func(*sources), "jacobian")
         rows = []
         for number, output in enumerate(outputs):
+            if vectorize:
+                rows.append(_vectorized_row(output, sources, create_graph))
+                continue
             flat = output.reshape(-1)
             columns: list[list[Tensor]] = [[] for _ in sources]
             for element in range(flat.numel()):
@@ -38,20 +61,74 @@ def jacobian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = Fals
     return picked[0] if single_output else tuple(picked)
 
 
+def _vectorized_row(output: Tensor, sources: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
+    """The Jacobian of one output, in one backward pass."""
+    count = output.numel()
+    found: Sequence[Tensor | None] = (None,) * len(sources)
+    if output.requires_grad and count:
+        units = _units(output).reshape((count, *output.shape))
+        found = grad(output, sources, units, retain_graph=True, create_graph=create_graph, allow_unused=True,
+                     is_grads_batched=True)
+    return tuple(source.detach().new_zeros((*output.shape, *source.shape)) if gradient is None else
+                 gradient.reshape((*output.shape, *source.shape)) for gradient, source in zip(found, sources, strict=True))
+
+
+def _units(like: Tensor) -> Tensor:
+    """The unit matrix over the elements of a tensor."""
+    matrix = like.detach().new_zeros((like.numel(), like.numel()))
+    matrix.fill_diagonal_(1)
+    return matrix
+
+
+def _forward_jacobian(func: Callable[..., Any], inputs: Inputs) -> Any:
+    """The Jacobian by columns, all in one pass of forward mode for each input."""
+    from .transforms import mapped, pushed  # not with lucid: only transforms need it
+
+    single_input, sources = _prepare(inputs, False)
+    sources = tuple(source.detach() for source in sources)
+    single_output, shapes = True, list[tuple[int, ...]]()
+    columns: list[list[Tensor]] = []
+    for place, source in enumerate(sources):
+        def push(unit: Tensor, place: int = place) -> list[Tensor]:
+            nonlocal single_output
+
+            def moved(value: Tensor) -> tuple[Tensor, ...]:
+                nonlocal single_output
+                single_output, results = _outputs(func(*sources[:place], value, *sources[place + 1:]), "jacobian")
+                return results
+
+            pairs = pushed(moved, (sources[place],), (unit,))
+            shapes[:] = [tuple(value.shape) for value, _ in pairs]
+            return [value.detach().new_zeros(value.shape) if tangent is None else tangent for value, tangent in pairs]
+
+        units = _units(source).reshape((source.numel(), *source.shape))
+        columns.append([column.detach() for column in mapped(push, (units,), source.numel()) if column is not None])
+    rows = [tuple(column[number].movedim(0, -1).reshape((*shape, *source.shape))
+                  for column, source in zip(columns, sources, strict=True)) for number, shape in enumerate(shapes)]
+    picked = [row[0] if single_input else row for row in rows]
+    return picked[0] if single_output else tuple(picked)
+
+
 def hessian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = False, strict: bool = False,
             vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:
     """The second derivatives of a function with one output element: shape ``input.shape + input.shape``.
 
-    A tuple of inputs gives a tuple of tuples.
+    A tuple of inputs gives a tuple of tuples. `vectorize` and `outer_jacobian_strategy` are those of `jacobian`, for the second
+    derivatives.
     """
-    _only_reverse(outer_jacobian_strategy)
+    if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
+        raise AssertionError('Expected strategy to be either "reverse-mode" or "forward-mode".')
     single, _ = _prepare(inputs, True)
+    forward = outer_jacobian_strategy == "forward-mode"
 
     def gradient(*values: Tensor) -> Any:
+        if forward:  # the tangents are of the arguments themselves, which no graph connects
+            values = tuple(v.detach().requires_grad_() for v in values)
         result = jacobian(_scalar(func, "hessian"), values, create_graph=True, strict=strict)
         return tuple(g.reshape(v.shape) for g, v in zip(result, values, strict=True))
 
-    result = jacobian(gradient, (inputs,) if isinstance(inputs, Tensor) else inputs, create_graph, strict)
+    result = jacobian(gradient, (inputs,) if isinstance(inputs, Tensor) else inputs, create_graph, strict, vectorize,
+                      outer_jacobian_strategy)
     return result[0][0] if single else result
 
 
@@ -71,8 +148,8 @@ def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
         _, sources = _prepare(inputs, create_graph)
         single_output, outputs = _outputs(func(*sources), "jvp")
         directions = _vectors(v, sources, "input")
-        # u -> u^T J is linear, so its derivative by u, applied to v, is J v: wherever u may be.
-        seeds = tuple(output.detach().new_zeros(output.shape).requires_grad_() for output in outputs)
+        # u -> u^T J is linear, so its derivative by u, applied to v, is J v: wherever u may be, unless rules take its log.
+        seeds = tuple(output.detach().new_ones(output.shape).requires_grad_() for output in outputs)
         products = _gradients(outputs, sources, seeds, True, strict, 0)
         found = _gradients(products, seeds, directions, create_graph, strict, 0)
     return _packed(outputs, single_output, create_graph), _packed(found, single_output, create_graph)
@@ -92,11 +169,6 @@ def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
 def hvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """``(func(inputs), H v)``: the same as `vhp` for real inputs, whose Hessian is symmetric."""
     return vhp(func, inputs, v, create_graph, strict)
-
-
-def _only_reverse(strategy: str) -> None:
-    if strategy != "reverse-mode":
-        raise NotImplementedError(f"strategy '{strategy}' is not supported; use 'reverse-mode'")
 
 
 def _prepare(inputs: Inputs, create_graph: bool) -> tuple[bool, tuple[Tensor, ...]]:

@@ -8,12 +8,21 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 GRAD, INFERENCE, ANOMALY, CHECK_NAN = 1, 2, 4, 8
+#: Inside of function transforms: a node may have to bring gradients down from a level.
+LEVELS = 16
+#: Gradients are computed by operations that differentiate again, also where nothing is recorded: other levels transform them.
+COMPOSED = 32
 mode: ContextVar[int] = ContextVar("lucid_grad_mode", default=GRAD)
 
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded for differentiation in this context."""
     return bool(mode.get() & GRAD)
+
+
+def is_composed() -> bool:
+    """Whether rules are to use operations that can be differentiated again, and transformed, rather than fused gradients."""
+    return bool(mode.get() & (GRAD | COMPOSED))
 
 
 def is_inference_mode_enabled() -> bool:

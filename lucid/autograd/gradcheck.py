@@ -33,14 +33,16 @@ def gradcheck(func: Callable[..., Any], inputs: TensorOrTensors, *, eps: float =
     The inputs should be float64 or complex128. They are perturbed in place, and restored; so functions that read them by
     otherwise (parameters of a module) can be checked too. `fast_mode` compares along one random direction of each input
     and output instead of element by element. Outputs are always differentiated one at a time, which covers
-    `check_undefined_grad`. Raises GradcheckError on a mismatch, or returns False without `raise_exception`. Forward mode and
-    batched gradients do not exist here: asking for them raises NotImplementedError.
+    `check_undefined_grad`. `check_forward_ad` compares tangents along a random direction of each input. Raises GradcheckError on
+    a mismatch, or returns False without `raise_exception`; NotImplementedError for checks of batched gradients.
     """
-    if check_forward_ad or check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck supports neither forward-mode nor batched gradients")
+    if check_batched_grad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck does not check batched gradients")
     arguments = _as_tuple(inputs)
     try:
         wanted = _differentiable_inputs(arguments)
+        if check_forward_ad:
+            _check_forward(func, arguments, wanted, eps, atol, rtol)
         if not check_backward_ad:
             return True
         outputs = _outputs(func, arguments)
@@ -268,6 +270,27 @@ def _check_direction(func: Callable[..., Any], inputs: Sequence[Any], wanted: li
         found = np.vdot(gradient, direction).real
         _compare(np.asarray([found]), np.asarray([expected]), atol, rtol, (1,),
                  f"output {number} with respect to input {which} (a random direction)")
+
+
+def _check_forward(func: Callable[..., Any], inputs: Sequence[Any], wanted: list[int], eps: float, atol: float, rtol: float
+                   ) -> None:
+    """Compare the tangents of all outputs for one random direction of each input."""
+    from .transforms import pushed  # not with lucid: only transforms need it
+
+    random = np.random.default_rng(1)
+    for which in wanted:
+        def moved(value: Tensor, which: int = which) -> tuple[Tensor, ...]:
+            return tuple(t for t in _outputs(func, (*inputs[:which], value, *inputs[which + 1:])) if isinstance(t, Tensor))
+
+        direction = _random_like(inputs[which], random)
+        places = [number for number, t in enumerate(_outputs(func, inputs)) if isinstance(t, Tensor)]
+        for number, (value, tangent) in zip(places, pushed(moved, (inputs[which],), (direction,)), strict=True):
+            if not (value.is_floating_point() or value.is_complex()):
+                continue
+            expected = _difference(func, inputs, which, number, _host(direction), eps)
+            found = np.zeros_like(expected) if tangent is None else _host(tangent)
+            _compare(np.atleast_1d(found).ravel(), np.atleast_1d(expected).ravel(), atol, rtol, (found.size,),
+                     f"output {number} with respect to input {which} in forward mode (a random direction)")
 
 
 def _position(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:

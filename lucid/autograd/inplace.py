@@ -12,8 +12,9 @@ from ..backends import run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
 from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
-from .grad_mode import GRAD, enable_grad
+from .grad_mode import GRAD, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode
+from .levels import accommodated, lifted
 from .node import Node, check_inference
 from .op import Op
 from .overwrite import Overwriting, keep_elements, refuse_inference, refuse_overlap
@@ -110,6 +111,9 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     array = target._array
     if 0 in array.strides and op.name != "fill":  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
+    if flags & LEVELS:
+        accommodated(target, others)
+        array = target._array
     arrays, tracked = [array], target._node is not None
     for t in others:
         if isinstance(t, Tensor):
@@ -126,6 +130,8 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     if tracked and flags & GRAD:
         parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
         vjp = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
+        if flags & LEVELS:
+            parents = lifted(parents, target._array)
         check_inference(vjp, op.name)
         rebase(target, Node(op.name, parents, vjp))
     return target
@@ -146,6 +152,8 @@ def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
     if clock.any_inference:
         refuse_inference(target)
+    if grad_mode.get() & LEVELS:
+        accommodated(target, (array,))
     out = target._array
     if 0 in out.strides:
         refuse_overlap(out)
@@ -199,7 +207,10 @@ def rebase(target: Tensor, node: Any) -> None:
             replay(rest).zero_()
             return rest, replay(g)
 
-        succeed(base, Node("view_write", (base._node, node), vjp))
+        parents: Any = (base._node, node)
+        if grad_mode.get() & LEVELS:
+            parents = lifted(parents, base._array)
+        succeed(base, Node("view_write", parents, vjp))
     box = version_box(base)
     if target is not base:
         _register_once(box, target)  # one made in `no_grad` may not be

@@ -77,6 +77,13 @@ class HookedNode(Node):
     foreign = True
 
 
+class LevelNode(Node):
+    """The move of a tensor into a level of a function transform, or out of it: `backward` then meets lifted arrays."""
+
+    __slots__ = ("level",)
+    level: Any
+
+
 class Slot:
     """The node of one output of an operation with several differentiable outputs."""
 

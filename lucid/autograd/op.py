@@ -22,14 +22,16 @@ from .. import _dtypes
 from ..backends import TABLES, as_array
 from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
-from .grad_mode import ANOMALY, GRAD, INFERENCE
+from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS
 from .grad_mode import mode as grad_mode
+from .levels import lifted
 from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
 
 Vjp = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Vjp]
 _new = object.__new__
+by_kernel: dict[str, Op] = {}  # an operation with the gradient rule of each kernel that has one: forward mode uses it
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
@@ -58,6 +60,8 @@ class Op:
         self.view = view
         self.inputs_seen = inputs_seen
         self.saves = saves
+        if rule is not None and name != "fused":  # of formulas each has a rule of its own
+            by_kernel.setdefault(self.kernel, self)
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         if inputs[0].__class__ is Overwriting:
@@ -109,6 +113,8 @@ class Op:
         vjp = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
         if clock.any_inference:
             check_inference(vjp, self.name)
+        if flags & LEVELS:
+            parents = lifted(parents, result)
         node = Node(self.name, parents, vjp, self.saves)
         if flags & ANOMALY:
             node.trace = traceback.format_stack()[:-2]

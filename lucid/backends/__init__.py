@@ -44,8 +44,8 @@ from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
-__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cuda", "cudnn",
-           "default_device", "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device",
+__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
+           "enter", "gpu_module", "meta_module", "mix", "observe", "row_major_copy", "run", "set_default_device",
            "symbolic_module", "synchronize", "to_device", "to_host"]
 
 numpy_warnings.ignore()
@@ -54,6 +54,7 @@ Array = Any  # numpy.ndarray, cupy.ndarray or MetaArray: the tables decide
 Kernel = Callable[..., Any]
 
 TABLES: dict[type, Mapping[str, Kernel]] = {np.ndarray: cpu.TABLE}
+_plain = dict(TABLES)  # the same, without those that look at calls, or stand before other tables
 _modules: dict[type, Any] = {}  # the other backends that have been imported, by the type of their arrays
 
 
@@ -145,9 +146,29 @@ def _count_observers(change: int) -> None:
     global _observing
     with _lock:
         _observing += change
-        for kind, table in TABLES.items():
-            plain = table.table if isinstance(table, _Observed) else table
-            TABLES[kind] = _Observed(plain) if _observing else plain
+        _set_tables()
+
+
+_mixing = 0  # contexts in which operations of plain arrays may get those of function transforms, of all threads
+_mixed: type[Any] | None = None  # the table that such operations are looked up in, made of the plain one
+
+
+def mix(table: type[Any], change: int) -> int:
+    """Enter (1) or leave (-1) a context in which the tables are wrapped in `table`; how many there are now."""
+    global _mixing, _mixed
+    with _lock:
+        _mixed = table
+        _mixing += change
+        if _mixing == max(change, 0):  # the first one, or none any more
+            _set_tables()
+        return _mixing
+
+
+def _set_tables() -> None:
+    """What stands in `TABLES`, but for arrays of function transforms, whose operations come here again."""
+    for kind, table in _plain.items():
+        observed: Mapping[str, Kernel] = _Observed(table) if _observing else table
+        TABLES[kind] = _mixed(observed) if _mixing and _mixed else observed
 
 
 def gpu_module() -> Any:
@@ -190,9 +211,16 @@ def _without_memory(device: Device) -> Any:
 def _use(module: Any) -> Any:
     if module.ndarray not in _modules:
         with _lock:
-            TABLES[module.ndarray] = _Observed(module.TABLE) if _observing else module.TABLE
+            _plain[module.ndarray] = module.TABLE
             _modules[module.ndarray] = module
+            _set_tables()
     return module
+
+
+def enter(backend: Any) -> None:
+    """Add the arrays of function transforms, which observers and `mix` pass over."""
+    _modules[backend.ndarray] = backend
+    TABLES[backend.ndarray] = backend.TABLE
 
 
 def available() -> bool:
@@ -214,7 +242,7 @@ def to_device(array: Array, device: Device, copy: bool = False, non_blocking: bo
 
     Raises NotImplementedError for an array on the device 'meta' that should go to another one: it has no elements.
     """
-    if device.type not in ("cpu", "gpu"):
+    if device.type not in ("cpu", "gpu") and not hasattr(_modules.get(array.__class__), "lifted"):
         return _without_memory(device).from_array(array, copy)
     if array.__class__ is np.ndarray:
         if device.type == "cpu":
@@ -224,7 +252,7 @@ def to_device(array: Array, device: Device, copy: bool = False, non_blocking: bo
         except MemoryError as error:
             raise memory.out_of_memory(f"copy of {list(array.shape)} {array.dtype} to {device}", error) from error
     module = _modules[array.__class__]
-    if device.type == "cpu":
+    if device.type == "cpu" and not hasattr(module, "lifted"):
         return module.to_host(array)
     return module.to_device(array, device, copy)
 

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
+from ..autograd.grad_mode import GRAD, LEVELS
+from ..autograd.grad_mode import mode as grad_mode
+from ..backends import run, to_host
 from ..tensor import Tensor, as_array, wrap
 
 SCALARS = (bool, int, float, complex)
@@ -120,7 +123,7 @@ def require_one_device(name: str, values: Sequence[Any]) -> None:
     """Raise RuntimeError if tensors are on several devices; one of no dimensions on the CPU joins any."""
     kinds = {v._array.__class__ for v in values if isinstance(v, Tensor)
              and (v._array.ndim or v._array.__class__ is not np.ndarray)}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and len({v.device for v in values if isinstance(v, Tensor)}) > 1:
         from ..autograd.errors import explain
 
         raise explain(name, values, RuntimeError())
@@ -188,6 +191,48 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
 
 def _out_of_range(value: Any, dtype: np.dtype) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+
+
+def anywhere(condition: Tensor) -> bool:
+    """Whether `condition` holds for any element, inside of `vmap` of any example: False on the device 'meta'."""
+    return not condition.is_meta and bool(to_host(run("any", (physical(condition._array),), {"axis": None, "keepdims": False})))
+
+
+def numbers(t: Tensor) -> list[Any]:
+    """The elements, inside of `vmap` of all examples: for checks, and for what no result depends on."""
+    found: list[Any] = to_host(physical(t._array)).reshape(-1).tolist()
+    return found
+
+
+def physical(array: Any) -> Any:
+    """An array with the dimensions that function transforms hide."""
+    if array.__class__ is np.ndarray or not grad_mode.get() & LEVELS:
+        return array
+    from ..levels.lifted import physical  # not with lucid: only transforms need it
+
+    return physical(array)
+
+
+def is_differentiated(*tensors: Tensor | None) -> bool:
+    """Whether gradients by `tensors`, or their tangents, are asked for: then no rule may leave them out."""
+    flags = grad_mode.get()
+    if flags & GRAD and any(t is not None and t._node is not None for t in tensors):
+        return True
+    if not flags & LEVELS:
+        return False
+    from ..levels.lifted import is_dual
+
+    return any(t is not None and is_dual(t._array) for t in tensors)
+
+
+def room_for(input: Tensor, *others: Any) -> Tensor:
+    """A copy of `input` to write `others` into: inside of `vmap` with their batch dimension, where `input` has none."""
+    if not grad_mode.get() & LEVELS:
+        copy: Tensor = input.clone()
+        return copy
+    from ..autograd.lifting import with_levels_of
+
+    return with_levels_of(input, [t for t in others if isinstance(t, Tensor)]).clone()
 
 
 def require_tensor(name: str, value: Any) -> Tensor:

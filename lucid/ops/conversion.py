@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import _dtypes, backends
 from ..autograd.errors import type_name
-from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store, write
+from ..autograd.levels import lifted
 from ..autograd.node import Node
 from ..autograd.op import Op, UnaryOp
 from ..autograd.overwrite import refuse_shared
@@ -119,7 +120,8 @@ def transfer(input: Tensor, device: Device, non_blocking: builtins.bool = False)
     source = input.device
     result = wrap(backends.to_device(input._array, device, non_blocking=non_blocking))
     if input._node is not None and grad_mode.get() & GRAD:
-        result._node = Node("to_device", (input._node,), lambda g, y: (transfer(g, source),))
+        parents = lifted([input._node], result._array) if grad_mode.get() & LEVELS else [input._node]
+        result._node = Node("to_device", parents, lambda g, y: (transfer(g, source),))
     return result
 
 

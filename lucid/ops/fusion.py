@@ -10,7 +10,7 @@ from lucid_kernels.expression import Program
 
 from .. import _dtypes, backends
 from ..autograd.engine import grad
-from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.op import Op, UnaryOp, Vjp
 from ..tensor import Tensor, wrap
@@ -186,7 +186,8 @@ def fused(function: Callable[..., Any], by_steps: bool = False, suits: Callable[
                 key.append((value.__class__, repr(value) if odd else value))
         if elsewhere or not tensors:
             classes = {tensor._array.__class__ for tensor in tensors}
-            if not tensors or _symbols() in classes or not (suits is None or suits((*arguments, *keywords.values()))):
+            plain = not tensors or _symbols() in classes or grad_mode.get() & LEVELS
+            if plain or not (suits is None or suits((*arguments, *keywords.values()))):
                 return function(*arguments, **keywords)
             if len(classes) > 1:
                 tensors = _on_one_device(name, tensors)

@@ -146,7 +146,7 @@ def test_arguments_that_cannot_be_checked():
     with pytest.raises(RuntimeError, match="stride 0"):
         gradcheck(lambda t: t * 2, tensor(1).detach().expand(3).requires_grad_())
     with pytest.raises(NotImplementedError):
-        gradcheck(lambda t: t, tensor(1), check_forward_ad=True)
+        gradcheck(lambda t: t, tensor(1), check_batched_grad=True)
 
 
 def test_gradgradcheck_takes_grad_outputs():

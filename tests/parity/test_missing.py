@@ -22,7 +22,6 @@ def test_page_is_up_to_date() -> None:
 
 def test_what_the_page_says_is_missing() -> None:
     """Also where PyTorch is not installed."""
-    assert dict(ROWS)["autograd.forward_ad"] == "all of it"
     for theirs, shown in ROWS:
         space = missing._find(lucid, missing.NAMESPACES[theirs])
         names = re.findall(r"`(\w+)`", shown)
@@ -30,8 +29,8 @@ def test_what_the_page_says_is_missing() -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "compile", "jit", "export", "onnx", "amp", "autocast", "sparse_coo_tensor", "vmap", "quantize_per_tensor",
-    "autograd.forward_ad", "func.jvp", "func.vmap", "optim.SparseAdam", "data.DistributedSampler"])
+    "compile", "jit", "export", "onnx", "amp", "autocast", "sparse_coo_tensor", "quantize_per_tensor", "optim.SparseAdam",
+    "data.DistributedSampler"])
 def test_large_subjects_say_what_to_do(name: str) -> None:
     module, _, attribute = f"lucid.{name}".rpartition(".")
     space = importlib.import_module(module)
@@ -60,12 +59,6 @@ def test_what_the_advice_names_is_there() -> None:
             importlib.import_module("lucid")
             assert missing._find(lucid, name.rpartition(".")[0]) is not None and eval(f"lucid.{name}", {"lucid": lucid})
     assert callable(lucid.autograd.functional.jvp) and callable(lucid.nn.Module.bfloat16)
-
-
-def test_forward_mode_is_refused() -> None:
-    x = lucid.ones(2, dtype=lucid.float64, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="forward-mode"):
-        lucid.autograd.gradcheck(lucid.sin, (x,), check_forward_ad=True)
 
 
 def test_sparse_gradients_are_refused() -> None:

@@ -8,7 +8,7 @@ from ...autograd.op import Op
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
 from .._methods import register
-from .._operands import fitted, require_number, require_tensor
+from .._operands import fitted, require_number, require_tensor, room_for
 
 _fill = Op("fill", lambda needs, x, *, value: lambda g, y: (g.new_zeros(g.shape),))
 
@@ -28,7 +28,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def fill(input: Tensor, value: Any) -> Tensor:
     """`fill_` into a tensor like `input`: ``lucid.fill(lucid.zeros(2), 3)`` has the elements 3 and 3. Errors as there."""
-    return fill_(require_tensor("fill", input).clone(), value)
+    return fill_(room_for(require_tensor("fill", input), value), value)
 
 
 def zero_(self: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import warnings
 from ... import _dtypes
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import require_tensor
+from .._operands import numbers, require_tensor
 from ..creation.creation import ones
 from ..manipulation.complex import view_as_real
 from ..manipulation.padding import pad
@@ -142,8 +142,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     signal = overlap_add(frames * shape, 1, covered, hop)
     signal, envelope = (t.narrow(1, start, min(end, covered) - start) for t in (signal, envelope))
     if not envelope.is_meta:
-        lowest = envelope.detach().abs().min()
-        _require(bool(lowest > 1e-11), "istft", f"window overlap add min: {lowest.item()}: samples that no window covers")
+        lowest = min(numbers(envelope.detach().abs().min()))
+        _require(lowest > 1e-11, "istft", f"window overlap add min: {lowest}: samples that no window covers")
     signal = signal / envelope
     if end > covered:
         warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "

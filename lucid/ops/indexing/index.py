@@ -88,7 +88,7 @@ def beside(index: Any, array: Any) -> Any:
     if index.__class__ is array.__class__:
         return index
     device = backends.device_of(array)
-    if index.__class__ is not np.ndarray and device.type != "meta":
+    if index.__class__ is not np.ndarray and device.type != "meta" and backends.device_of(index) != device:
         raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({device})")
     return backends.to_device(index, device)
 

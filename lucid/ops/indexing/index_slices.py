@@ -9,7 +9,7 @@ from ...autograd.inplace import update, write
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import canonical_dim, fitted, require_tensor
+from .._operands import canonical_dim, fitted, require_tensor, room_for
 from .._out import accepts_out
 from ..creation.creation import zeros
 from .index import FULL, check_dim, check_index, index_tensor, require_long
@@ -110,7 +110,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @accepts_out
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with `source` written over the slices along `dim` that `index` names."""
-    return index_copy_(input.clone(), dim, index, source)
+    return index_copy_(room_for(input, index, source), dim, index, source)
 
 
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -122,7 +122,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     check_dim(index._array, axis, size, -size)
     if isinstance(value, Tensor) or self._array.ndim == 0:
         # A mask names each slice once, so that the gradient of `value` counts it once.
-        mask = zeros(size, dtype=_dtypes.bool_, device=self.device)
+        mask = room_for(zeros(size, dtype=_dtypes.bool_, device=self.device), index)
         write_at(mask, (index._array,), True)
         lengths = [-1 if dim == axis else 1 for dim in range(axis, self._array.ndim)]
         return masked_fill_(self, mask.reshape(lengths), value)
@@ -131,7 +131,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with the slices along `dim` that `index` names filled with one number."""
-    return index_fill_(input.clone(), dim, index, value)
+    return index_fill_(room_for(input, index, value), dim, index, value)
 
 
 @accepts_out

@@ -19,7 +19,7 @@ from ...autograd.inplace import update
 from ...autograd.op import Op, ViewOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import fitted, reduce_to, require_tensor, shape_of
+from .._operands import fitted, reduce_to, require_tensor, room_for, shape_of
 from .._out import accepts_out
 from ..elementwise.where import where
 from .index import (
@@ -164,7 +164,7 @@ def _slice_shape(x: Tensor, index: tuple[Any, ...]) -> tuple[int, ...]:
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """`index_put_` into a copy of `input`."""
-    return index_put_(input.clone(), indices, values, accumulate)
+    return index_put_(room_for(input, values, *indices), indices, values, accumulate)
 
 
 @accepts_out
@@ -216,7 +216,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """`put_` into a copy of `input`."""
-    return put_(require_tensor("put", input).clone(), index, source, accumulate)
+    return put_(room_for(require_tensor("put", input), index, source), index, source, accumulate)
 
 
 register(__name__)

@@ -8,7 +8,7 @@ from ...autograd.inplace import update, write
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import fitted, reduce_to, require_tensor, shape_of
+from .._operands import fitted, numbers, reduce_to, require_tensor, room_for, shape_of
 from .._out import accepts_out
 from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
@@ -82,7 +82,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with the elements where `mask` is True taken from `source` in order."""
     shape = broadcast_shapes(require_tensor("masked_scatter", input).shape, mask.shape)
-    return masked_scatter_(input.expand(shape).clone(), mask, source)
+    return masked_scatter_(room_for(input.expand(shape), mask, source), mask, source)
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError("masked_scatter_: expected self and source to have same dtypes but got "
                            f"{type_name(self.dtype)} and {type_name(source.dtype)}")
     if not self.is_meta:
-        count = int(mask.sum().item())
+        count = int(max(numbers(mask.sum())))
         if source.numel() < count:
             raise RuntimeError(f"masked_scatter: expected the source to have at least {count} elements, but it has "
                                f"{source.numel()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
@@ -32,7 +32,7 @@ def _det_rule(needs: Any, a: Tensor) -> Vjp:
     results for forward and reverse mode algorithmic differentiation", 2008), unless a matrix of the stack is nearly singular.
     """
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        if not is_grad_enabled():
+        if not is_composed():
             return (_det_grad(a, y, g),)
         if a.is_meta or not _nearly_singular(a):
             one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
@@ -73,7 +73,7 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Vjp:
             factor = factor - imag(conjugate(to_sign) * y[0]) * 1j
         if not isinstance(factor, Tensor):
             return (a * 0,)
-        if not is_grad_enabled():
+        if not is_composed():
             return (_slogdet_grad(a, factor),)
         one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
         return (solve_columns(adjoint(a), _spread(factor).to(a.dtype) * one),)

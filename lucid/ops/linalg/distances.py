@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
@@ -37,7 +37,7 @@ def _pair_rule(needs: Sequence[bool], x: Tensor, y: Tensor | None, *, p: int) ->
     needs_x, needs_y = needs[0], y is not None and needs[1]
 
     def vjp(g: Tensor, distances: Tensor) -> tuple[Tensor | None, ...]:
-        if is_grad_enabled():
+        if is_composed():
             return _pair_gradients(g, distances, x, y, p)
         to_x = _pair_grad(g, distances, x, y, p=p) if needs_x else None
         return to_x, _pair_grad(g.mT, distances.mT, y, x, p=p) if needs_y else None

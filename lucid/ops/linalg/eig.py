@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
-from .._operands import require_tensor
+from .._operands import is_differentiated, require_tensor
 from .._out import accepts_out
 from ..conversion import real
 from ..creation.creation import eye
@@ -47,7 +47,7 @@ def _eigh_rule(needs: Any, a: Tensor, *, uplo: str) -> Vjp:
 
     def vjp(g: Any, y: Any) -> tuple[Tensor]:
         values, vectors = y
-        if not is_grad_enabled():
+        if not is_composed():
             return (_eigh_grad(values, vectors, *all_gradients(g, 2)),)
         return (vectors @ _inner(g, values, vectors, False).to(dtype) @ adjoint(vectors),)
 
@@ -91,7 +91,7 @@ def _require_general(name: str, input: Tensor) -> None:
 
 
 def _differentiated(input: Tensor) -> bool:
-    return is_grad_enabled() and require_tensor("linalg.eig", input).requires_grad
+    return is_differentiated(require_tensor("linalg.eig", input))
 
 
 @accepts_out

@@ -10,7 +10,7 @@ from ...autograd.op import Op, Vjp
 from ...backends.common.linalg import LinAlgError
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import require_tensor
+from .._operands import anywhere, numbers, require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, eye
 from ..elementwise.arithmetic import maximum
@@ -227,9 +227,9 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     if given is not input:
         own = tuple(slice(n) for n in lead)
         rank, values = rank[own], values[own]  # of the matrices as they were given
-    full = rank.is_meta or bool((rank == min(rows, columns)).all())
+    full = not anywhere(rank != min(rows, columns))
     if driver == "gels" and not full:
-        number = next(number for number in rank.reshape(-1).tolist() if number < min(rows, columns))
+        number = next(number for number in numbers(rank) if number < min(rows, columns))
         raise LinAlgError(f"{name}: The least squares solution could not be computed because the input matrix does not have full "
                           f"rank (error code: {number + 1}).")
     residuals = input.new_empty(0, dtype=values.dtype)

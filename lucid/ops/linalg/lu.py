@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import require_tensor
+from .._operands import anywhere, numbers, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, eye
 from ..indexing.gather import gather
@@ -106,12 +106,12 @@ def _factor(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
 
 def _require_factor(name: str, info: Tensor) -> None:
     """Raise RuntimeError for a zero on the diagonal of U."""
-    if info.is_meta or not info.any():
+    if not anywhere(info):
         return
-    numbers = info.reshape(-1).tolist()
-    element = next(index for index, number in enumerate(numbers) if number)
-    where = f"(Batch element {element}): " if info.ndim else ""
-    number = numbers[element]
+    found = numbers(info)
+    element = next(index for index, number in enumerate(found) if number)
+    where = f"(Batch element {element}): " if len(found) > 1 or info.ndim else ""
+    number = found[element]
     raise RuntimeError(f"torch.{name}: {where}U[{number},{number}] is zero and using it on lu_solve would result in a division "
                        "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
                        "linalg.lu_factor_ex(A, pivot)")

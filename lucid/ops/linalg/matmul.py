@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
@@ -64,7 +64,7 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
 
     def vjp(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
         needs_x, needs_weight, needs_bias = needs
-        if not is_grad_enabled():
+        if not is_composed():
             gradients: tuple[Any, Any, Any] = _linear_grad(g, x if needs_weight else None, weight if needs_x else None,
                                                            with_bias=needs_bias)
             return gradients

@@ -9,7 +9,7 @@ from ...autograd.errors import type_name
 from ...backends import to_host
 from ...backends.common.linalg import LinAlgError
 from ...tensor import Tensor
-from .._operands import require_tensor
+from .._operands import physical, require_tensor
 from ..elementwise.arithmetic import conjugate
 
 
@@ -83,12 +83,12 @@ def require_success(name: str, info: Tensor, problem: str) -> None:
     """Raise LinAlgError for the first element of `info` that is not 0; it takes the place of `{info}` in `problem`."""
     if info.is_meta:
         return
-    found = to_host(info._array)
+    found = to_host(physical(info._array))
     if not (found.any() if found.ndim else found):
         return
     numbers = found.reshape(-1).tolist()
     element = next(index for index, number in enumerate(numbers) if number)
-    where = f"(Batch element {element}): " if info.ndim else ""
+    where = f"(Batch element {element}): " if found.ndim else ""
     raise LinAlgError(f"{name}: {where}{problem.format(info=numbers[element])}")
 
 

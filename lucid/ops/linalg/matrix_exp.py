@@ -5,6 +5,7 @@ import math
 
 from ...tensor import Tensor
 from .._methods import register
+from .._operands import numbers
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.unary import ceil, exp2, isfinite, log2
@@ -36,7 +37,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     norm = input.detach().abs().sum(-2).amax(-1)
     halvings = where(isfinite(norm) & (norm > RADIUS), ceil(log2(norm / RADIUS)), 0.0)
     result = _taylor(input * exp2(-halvings).unsqueeze(-1).unsqueeze(-1).to(input.dtype))
-    counts = [0.0] if input.is_meta else halvings.reshape(-1).tolist()  # the shape does not depend on them
+    counts = [0.0] if input.is_meta else numbers(halvings)  # the shape does not depend on them
     for step in range(int(max(counts))):
         squared = result @ result
         # A matrix of the batch that was halved less often is ready.

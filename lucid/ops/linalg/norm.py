@@ -5,10 +5,9 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import canonical_dim, canonical_dims, require_tensor
+from .._operands import canonical_dim, canonical_dims, is_differentiated, require_tensor
 from .._out import accepts_out
 from .matrix_norms import matrix_norm
 from .vector_norms import norm_of_order
@@ -72,7 +71,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     dims = [axis for axis in range(input.ndim) if axis != kept]
     size = input.detach().norm(p, dims, keepdim=True)
     within = ~(size > maxnorm)
-    if input.requires_grad and is_grad_enabled():  # of the slices above only: where a norm is NaN, its gradient is too
+    if is_differentiated(input):  # of the slices above only: where a norm is NaN, its gradient is too
         size = input.masked_fill(within, 0).norm(p, dims, keepdim=True).masked_fill(within, 1)
     # 1e-7 is added to the norm, as in PyTorch, so that rounding does not leave it above the bound.
     return input * (maxnorm / (size + 1e-7)).masked_fill(within, 1)

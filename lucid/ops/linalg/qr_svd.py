@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import require_tensor
+from .._operands import is_differentiated, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..manipulation.diagonals import tril, triu
@@ -63,7 +63,7 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Vjp:
         if mode == "complete" and rows > columns:
             raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
         (q, r), (to_q, to_r) = y, all_gradients(g, 2)
-        if rows >= columns and not is_grad_enabled():
+        if rows >= columns and not is_composed():
             return (_qr_grad(q, r, to_q, to_r),)
         to_q, to_r = (like * 0 if part is None else part for part, like in ((to_q, q), (to_r, r)))
         to_beyond = to_r.narrow(-1, rows, columns - rows) if columns > rows else None
@@ -223,7 +223,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices (..., m, n), falling: real, (..., min(m, n)). Raises what `svd` raises."""
     _require_svd(A, driver)
-    if A._node is not None and is_grad_enabled():  # the gradient needs the vectors, which take half of the time
+    if is_differentiated(A):  # the gradient needs the vectors, which take half of the time
         return SVD(*_svd(A, full_matrices=False)).S
     return _svdvals(A)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
@@ -49,7 +49,7 @@ def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
     needs_a, needs_b = needs
 
     def vjp(g: Tensor, y: Any) -> tuple[Any, Any]:
-        if needs_a and not is_grad_enabled():
+        if needs_a and not is_composed():
             to_a, to_b = _solve_grad(a, y[0], g)
             return to_a, to_b if needs_b else None
         to_b = solve_columns(adjoint(a), g)
@@ -61,7 +61,7 @@ def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
 def _inv_rule(needs: Any, a: Tensor) -> Vjp:
     """Giles, 2008, as above."""
     def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
-        if not is_grad_enabled():
+        if not is_composed():
             return (_inv_grad(y[0], g),)
         turned = adjoint(y[0])
         return (-(turned @ g @ turned),)

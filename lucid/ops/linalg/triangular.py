@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
@@ -126,7 +126,7 @@ def _cholesky_rule(needs: Any, a: Tensor) -> Vjp:
     """Murray, "Differentiation of the Cholesky decomposition", 2016; the gradient is Hermitian, as the matrices are."""
     def vjp(g: Tensor, y: Any) -> tuple[Tensor]:
         factor = y[0]
-        if not is_grad_enabled():
+        if not is_composed():
             return (_cholesky_grad(factor, g),)
         turned = adjoint(factor)
         product = turned @ g

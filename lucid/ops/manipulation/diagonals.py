@@ -7,7 +7,7 @@ from ... import _dtypes, backends
 from ...autograd.op import Op, ViewOp, Vjp
 from ...tensor import Tensor, wrap
 from .._methods import register
-from .._operands import canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor, room_for
 from .._out import accepts_out
 from ..creation.creation import device_for
 
@@ -88,7 +88,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of `input` with `src` on a diagonal. Raises RuntimeError if `src` has not its shape."""
-    result = input.clone()
+    result = room_for(input, src)
     view = diagonal(result, offset, dim1, dim2)
     if view.shape != src.shape:
         raise RuntimeError(f"expected src to have a size equal to the diagonal of self. src size = {list(src.shape)}, diagonal "

@@ -10,7 +10,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import canonical_dim, require_tensor
+from .._operands import canonical_dim, require_tensor, room_for
 from .._out import accepts_out
 from ._join_split import split_op, unbind_op
 
@@ -158,7 +158,7 @@ def dsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = Non
 
 
 def _replaced(input: Tensor, src: Tensor, place: Any) -> Tensor:
-    result = input.clone()
+    result = room_for(input, src)
     view = place(result)
     if view.shape != src.shape:
         raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size "

@@ -15,7 +15,7 @@ from ...backends.memory_format import inverse, memory_axes
 from ...backends.storage import reach
 from ...tensor import Tensor, register_view, version_box, wrap
 from .._methods import register
-from .._operands import canonical_dim, integers, reduce_to, require_tensor
+from .._operands import canonical_dim, integers, physical, reduce_to, require_tensor, room_for
 from ..creation.creation import arange
 from .permutation import swapaxes, t, transpose
 from .shape import squeeze, unsqueeze
@@ -27,7 +27,8 @@ Steps = tuple[int, ...]
 
 def storage_offset(self: Tensor) -> int:
     """How many elements lie in memory between the first of the array that owns it and the first of this tensor."""
-    part = storage.part(storage.owner(self._array), self._array) if not self.is_meta else None
+    array = physical(self._array)
+    part = storage.part(storage.owner(array), array) if not self.is_meta else None
     return 0 if part is None else part.offset // self.itemsize
 
 
@@ -138,7 +139,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int],
                        storage_offset: int | None = None) -> Tensor:
     """A copy of `input` with `src` written where ``as_strided(size, stride, storage_offset)`` would read."""
-    result = input.clone()
+    result = room_for(input, src)
     view = as_strided(result, size, stride, storage_offset)
     if view.shape != src.shape:
         raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size "

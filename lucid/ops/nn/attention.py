@@ -10,9 +10,10 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed, is_grad_enabled
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
+from .._operands import is_differentiated
 from ..creation.creation import ones
 from ..elementwise.where import where
 from ..linalg.matmul import check_batches, matmul
@@ -33,7 +34,7 @@ def _fused(name: str) -> Op:
         needs = needs[:3]
 
         def vjp(g: Tensor, kept: Any) -> tuple[Any, ...]:
-            if is_grad_enabled():
+            if is_composed():
                 gradients = _composed_gradients(g, q, k, v, mask, scale, is_causal, draw)
             else:
                 gradients = gradient(g, q, k, v, mask, *kept, scale=scale, is_causal=is_causal, **draw)
@@ -130,7 +131,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     factor = (1 / math.sqrt(width) if width else 1.0) if scale is None else float(scale)
     mask = None if attn_mask is None else _as_scores(attn_mask, query, key)
     q, k, v = (x if x._array.ndim == 4 else _as_heads(x) for x in (query, key, value))
-    if mask is not None and mask.requires_grad and is_grad_enabled():
+    if is_differentiated(mask):
         result = _composed(q, k, v, mask, factor, is_causal, dropout_p)
     else:
         attributes = {"scale": factor, "is_causal": is_causal,

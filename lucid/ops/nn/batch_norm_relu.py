@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._writers import writes
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, record_update
 from .activation import relu_grad
@@ -21,7 +21,7 @@ def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Ten
 
     def vjp(g: Tensor, kept: Any) -> Sequence[Any]:
         y, mean, rstd = kept
-        if is_grad_enabled():
+        if is_composed():
             masked = relu_grad(g, y)
             dx, d_weight, d_bias = composed_of_mode(masked, x, weight, mean, rstd, training, eps)
             gradients = (dx, masked, d_weight, d_bias)

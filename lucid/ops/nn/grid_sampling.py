@@ -1,6 +1,7 @@
 """Images and volumes read at any coordinates, and the coordinates of affine transforms: spatial transformers."""
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import warnings
@@ -8,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ...autograd.engine import grad
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
+from .._second_order import by_recording
 from ..creation.creation import linspace, ones, zeros, zeros_like
 from ..elementwise.where import where
 from ..indexing.gather_scatter import gather_op
@@ -33,15 +34,11 @@ def _rule(needs: Sequence[bool], x: Tensor, grid: Tensor, *, mode: str, padding_
     needs = tuple(needs)
 
     def vjp(g: Tensor, y: Any) -> Sequence[Any]:
-        if not is_grad_enabled():
+        if not is_composed():
             return _grid_sample_grad(g, x, grid, mode=mode, padding_mode=padding_mode, align_corners=align_corners,
                                      with_input=needs[0], with_grid=needs[1])
-        # A tensor that is given twice has two gradients: each argument is a tensor of its own.
-        own = [x.view_as(x), grid.view_as(grid)]
-        wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
-        result = _composed(own[0], own[1], mode, padding_mode, align_corners)
-        found = iter(grad(result, wanted, g, create_graph=True, allow_unused=True))
-        return [next(found) if need else None for need in needs]
+        composed = functools.partial(_composed, mode=mode, padding_mode=padding_mode, align_corners=align_corners)
+        return by_recording(composed, (x, grid), needs, g)
 
     return vjp
 

@@ -1,15 +1,15 @@
 """Normalisation of the groups of channels of each sample, and of each channel of each sample."""
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.engine import grad
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
-from .._second_order import ForSecondOrder
+from .._second_order import ForSecondOrder, by_recording
 from .activation import require_floating
 from .normalization import batch_norm, delivered, dtypes_of, layer_norm, per_channel, require_matching_dtypes, wide
 
@@ -21,14 +21,10 @@ def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor 
     shift = None if bias is None else ForSecondOrder(bias)
 
     def vjp(g: Tensor, statistics: Any) -> Sequence[Any]:
-        if not is_grad_enabled():
+        if not is_composed():
             return delivered(_group_norm_grad(g, x, weight, *statistics, groups=groups), needs, dtypes)
-        # A tensor that is given twice has two gradients: each argument is a tensor of its own.
         inputs = (x, weight, None if shift is None else shift())
-        own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in inputs]
-        wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
-        found = iter(grad(_composed(own[0], own[1], own[2], groups, eps), wanted, g, create_graph=True))
-        return [next(found) if need else None for need in needs]
+        return by_recording(functools.partial(_composed, groups=groups, eps=eps), inputs, needs, g)
 
     return vjp
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..._writers import writes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, record_update
 from .._operands import require_tensor
@@ -26,7 +26,7 @@ def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
     dtypes = dtypes_of(x, weight, bias)
 
     def vjp(g: Tensor, statistics: Any) -> Sequence[Any]:
-        if is_grad_enabled():
+        if is_composed():
             dims = all_but_channels(x)
             gradients = composed(g, x, per_channel(weight, x), dims, dims, eps)
         else:
@@ -42,7 +42,7 @@ def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: An
     dtypes = dtypes_of(x, weight, bias)
 
     def vjp(g: Tensor, y: Any) -> Sequence[Any]:
-        if is_grad_enabled():
+        if is_composed():
             dims = all_but_channels(x)
             g32, x32 = wide(g), wide(x)
             rstd = (wide(running_var) + eps).rsqrt()
@@ -67,7 +67,7 @@ def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
     dtypes = dtypes_of(x, weight, bias)
 
     def vjp(g: Tensor, statistics: Any) -> Sequence[Any]:
-        if is_grad_enabled():
+        if is_composed():
             outer, inner = outer_and_inner(x, normalized_ndim)
             gradients = composed(g, x, weight, inner, outer, eps)
         else:

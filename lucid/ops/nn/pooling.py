@@ -8,7 +8,8 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import LEVELS, is_composed
+from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import Origin, with_zero_gradients
@@ -34,7 +35,7 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
 
     def vjp(g: Tensor, kept: Any) -> tuple[Tensor]:
         (indices,) = kept
-        if is_grad_enabled():
+        if is_composed():
             if indices._array.dtype == _WINNERS:
                 return (with_zero_gradients(max_pool2d_grad(g, indices, input_shape=input_shape), origin),)
             full = max_pool2d_grad(g.masked_fill(indices < 0, 0), indices.clamp(min=0), input_shape=input_shape)
@@ -94,14 +95,14 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
-    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode, winners=not return_indices)
+    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode, winners=not (return_indices or grad_mode.get() & LEVELS))
     return (y, indices) if return_indices else y
 
 
 def relu_max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False) -> Tensor:
     """``max_pool2d(relu(input), ...)`` in one pass over the memory."""
     result: Tensor = _maxima(_relu_max_pool2d, input, kernel_size, stride, padding, 1, ceil_mode, relu=True,
-                             winners=True)[0]
+                             winners=not grad_mode.get() & LEVELS)[0]
     return result
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.engine import grad
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
+from .._second_order import by_recording
 from ..linalg.matmul import linear
 from ..manipulation.joining import cat, stack
 from ..random.dropout import dropout
@@ -81,7 +81,7 @@ def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | N
     inputs = gates, weight, bias, hidden, cell
 
     def vjp(g: Sequence[Tensor | None], y: Any, needs: Sequence[bool] = needs) -> Sequence[Tensor | None]:
-        if is_grad_enabled():
+        if is_composed():
             return _composed_gradients(g, needs, inputs, mode, batch_sizes, reverse)
         kept, before, cells = y
         slopes = [*g, None, None][:3]  # it ends with the last one that there is
@@ -108,16 +108,12 @@ _recurrence_grad = Op("recurrence_grad")
 def _composed_gradients(g: Sequence[Tensor | None], needs: Sequence[bool], inputs: Sequence[Tensor | None], mode: str,
                         batch_sizes: Sequence[int], reverse: bool) -> Sequence[Tensor | None]:
     """The gradients of `_recurrence` by the rules of its operations: they differentiate again."""
-    # A tensor that is given twice has two gradients: each argument is a tensor of its own.
-    own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in inputs]
-    gates, weight, bias, *state = own
-    start = tuple(part for part in state if part is not None)
-    output, end = _run_steps(STEPS[mode], gates, start, Weights(weight, weight, None, bias), batch_sizes, reverse)
-    roots = [(result, slope) for result, slope in zip((output, *end), g) if slope is not None]  # noqa: B905
-    wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
-    results, slopes = zip(*roots, strict=True)
-    found = iter(grad(results, wanted, slopes, create_graph=True, allow_unused=True))
-    return [next(found) if need else None for need in needs]
+    def composed(gates: Tensor, weight: Tensor, bias: Tensor | None, *state: Tensor | None) -> tuple[Tensor, ...]:
+        start = tuple(part for part in state if part is not None)
+        output, end = _run_steps(STEPS[mode], gates, start, Weights(weight, weight, None, bias), batch_sizes, reverse)
+        return (output, *end)
+
+    return by_recording(composed, inputs, needs, g)
 
 
 def run_direction(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: tuple[int, ...], reverse: bool

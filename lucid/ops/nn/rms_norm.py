@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
@@ -19,7 +19,7 @@ def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int,
     dtypes = dtypes_of(x, weight)
 
     def vjp(g: Tensor, rstd: Any) -> Sequence[Any]:
-        if is_grad_enabled():
+        if is_composed():
             outer, inner = outer_and_inner(x, normalized_ndim)
             gradients: Sequence[Tensor] = _composed(g, x, weight, inner, outer, eps)
         else:

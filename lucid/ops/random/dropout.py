@@ -9,6 +9,8 @@ from typing import Any
 
 from ... import _dtypes, _random
 from ...autograd.errors import type_name
+from ...autograd.grad_mode import LEVELS
+from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import write
 from ...autograd.op import UnaryOp
 from ...tensor import Tensor
@@ -36,7 +38,7 @@ def _drop(input: Tensor, p: float) -> Tensor:
         if p < 1:
             raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(dtype)}")
         return input * 0 if dtype.kind != "b" else input & False
-    if not _dtypes.is_floating(dtype):
+    if not _dtypes.is_floating(dtype) or grad_mode.get() & LEVELS:  # a mask, which other levels can keep
         return input * dropped(ones_like(real(input.detach())), **draw(input, input._array.size, p))
     return dropped(input, **draw(input, input._array.size, p))
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import is_composed
 from ...backends import TABLES, run
 from ...tensor import Tensor, wrap
-from .._operands import canonical_dim, canonical_dims, require_tensor
+from .._operands import canonical_dim, canonical_dims, physical, require_tensor
 
 Axes = int | tuple[int, ...] | None  # None: all dimensions
 _SMALL = 1 << 16  # elements: copies of fewer take less time than two views, a fifth for a few, and what follows 0.5 to 0.9 of it
@@ -43,7 +43,7 @@ def spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Ten
 def spread_over(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool, divisor: int | None = None) -> Tensor:
     """A reduced tensor, divided by `divisor`, repeated over the reduced dimensions: the gradient of a sum, or of a mean."""
     array = t._array
-    if array.__class__ is np.ndarray and not is_grad_enabled() and math.prod(shape) < _SMALL:
+    if array.__class__ is np.ndarray and not is_composed() and math.prod(shape) < _SMALL:
         if array.ndim and not keepdims:
             array = spread(t, shape, axis, keepdims)._array
         if divisor is not None:  # not as an operation: that takes as long as the rest
@@ -68,7 +68,7 @@ def total_dtype(input: Tensor, dtype: Any) -> Any:
 
 def within(input: Tensor, low: float, high: float) -> bool:
     """Whether all elements are from `low` to `high`, which NaN is not: a tenth of the time of comparisons of tensors."""
-    array = input._array
+    array = physical(input._array)
     if not array.size:
         return True
     every = {"axis": None, "keepdims": False}

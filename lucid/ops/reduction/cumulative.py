@@ -4,11 +4,12 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.grad_mode import LEVELS, is_composed
+from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import canonical_dim, require_tensor
+from .._operands import anywhere, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.where import where
@@ -39,9 +40,9 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Vjp:
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         factors, zero = x.to(y.dtype), x == 0
-        if x.is_meta or not bool(zero.any()):
+        if not anywhere(zero):
             return ((_rest_sum(g * y.conj(), axis) / factors.conj()).to(own),)
-        if not is_grad_enabled():  # behind the first zero all products have it as a factor, also without another one
+        if not is_composed():  # behind the first zero all products have it as a factor, also without another one
             count = zero.cumsum(axis)
             first = zero & (count == 1)
             # Products are 0 from there on, unless they are NaN, which is not to reach what is before.
@@ -68,6 +69,10 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         if x.is_complex():
             return ((_rest_sum(g * (-y).exp().conj(), axis) * x.exp().conj()),)
+        if grad_mode.get() & LEVELS:  # logarithms of zeros have no tangents: each pair of elements, whose share is at most 1
+            inputs, totals, upstream = (t.movedim(axis, -1) for t in (x, y, g))
+            shares = (inputs.unsqueeze(-1) - totals.unsqueeze(-2)).triu().exp().triu()
+            return ((shares * upstream.unsqueeze(-2)).sum(-1).movedim(-1, axis),)
         # In logarithms, the positive and the negative part of the gradient each by itself: exp(x) alone may overflow.
         def share(part: Tensor) -> Tensor:
             log = where(part > 0, where(part > 0, part, 1.0).log() - y, float("-inf"))

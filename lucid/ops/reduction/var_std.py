@@ -9,7 +9,7 @@ from ... import _dtypes
 from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import require_tensor
+from .._operands import anywhere, require_tensor
 from .._out import accepts_out
 from .axes import Axes, count_along, kernel_axes, spread
 from .reduction import mean
@@ -109,10 +109,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         degrees = total - correction * (weights * aweights).sum() / total
     else:
         degrees = total - correction
-    if not input.is_meta and bool(degrees <= 0):
+    if anywhere(degrees <= 0) if isinstance(degrees, Tensor) else degrees <= 0:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
                       stacklevel=2)
-        degrees = degrees * 0
+        degrees = degrees * (degrees > 0)
     centred = x - centre
     other = centred if not given else centred * weights
     return (centred.matmul(other.t().conj()) / (degrees if isinstance(degrees, Tensor) else float(degrees))).squeeze()
@@ -130,7 +130,7 @@ def _check_weights(name: str, weights: Tensor | None, count: int, kinds: str) ->
     if weights.numel() != count:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                            f"{weights.numel()} != {count}")
-    if not weights.is_meta and count and bool((weights < 0).any()):
+    if count and anywhere(weights < 0):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

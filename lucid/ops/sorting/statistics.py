@@ -7,7 +7,7 @@ from ... import _dtypes
 from ...autograd.op import UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import canonical_dim, require_tensor
+from .._operands import anywhere, canonical_dim, require_tensor, room_for
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
 from ..elementwise.ternary import lerp
@@ -106,7 +106,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
 
     def rank(ordered: Tensor, indices: Tensor) -> Tensor:
         before = ordered.narrow(axis, 0, length - 1)
-        starts = steps.expand(ordered.shape).clone()
+        starts = room_for(steps.expand(ordered.shape), ordered)
         later = starts.narrow(axis, 1, length - 1)
         later.masked_fill_(ordered.narrow(axis, 1, length - 1) == before, 0)
         return gather_op(indices, (steps - cummax(starts, axis).values).argmax(axis, keepdim=True), axis=axis)
@@ -135,7 +135,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(f"{name}() q tensor must be on the same device as the input tensor")
     elif q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    elif not q.is_meta and not bool(((q >= 0) & (q <= 1)).all()):
+    elif anywhere((q < 0) | (q > 1) | q.isnan()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     axis = None if dim is None else canonical_dim(dim, input.ndim)
     rows = input.reshape(-1) if axis is None or not input.ndim else input.movedim(axis, -1)

@@ -5,12 +5,12 @@ import math
 from typing import Any
 
 from .... import _dtypes
-from ....autograd.engine import grad
 from ....autograd.errors import type_name
-from ....autograd.grad_mode import is_grad_enabled
+from ....autograd.grad_mode import is_composed, is_grad_enabled
 from ....autograd.op import Op, Vjp
 from ....tensor import Tensor
 from ..._operands import require_tensor
+from ..._second_order import by_recording
 from ...creation.creation import arange, tensor
 from ...elementwise.where import where
 from ...manipulation.joining import cat, stack
@@ -92,13 +92,14 @@ def _padded(targets: Tensor, lengths: list[int], batch: int, single: bool) -> Te
 def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, *, blank: int, zero_infinity: bool,
           with_grad: bool) -> Vjp:
     def vjp(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
-        if not is_grad_enabled():
+        if not is_composed():
             return kept[0] * g.unsqueeze(1), None, None, None
         # The same gradient as a function of log_probs and g, in operations.
-        losses = _losses(log_probs, labels, inputs, lengths, blank)
-        if zero_infinity:
-            losses = where(losses == math.inf, 0, losses)
-        return *grad(losses, log_probs, g, create_graph=True), None, None, None
+        def losses(log_probs: Tensor) -> Tensor:
+            found = _losses(log_probs, labels, inputs, lengths, blank)
+            return where(found == math.inf, 0, found) if zero_infinity else found
+
+        return *by_recording(losses, (log_probs,), (True,), g), None, None, None
 
     return vjp
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from .... import _dtypes
 from ....autograd.errors import type_name
-from ....autograd.grad_mode import is_grad_enabled
+from ....autograd.grad_mode import is_composed, is_grad_enabled
 from ....autograd.op import Op, Vjp
 from ....backends import run
 from ....tensor import Tensor
-from ..._operands import require_tensor
+from ..._operands import is_differentiated, require_tensor
 from ..._second_order import ForSecondOrder
 from ...creation.creation import arange
 from ...elementwise.binary import xlogy
@@ -91,8 +91,8 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
 
     def vjp(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
-        if not is_grad_enabled():
-            if g._array.size == 1 and g.device.type == "cpu" and g.item() == 1:
+        if not is_composed():
+            if g._array.__class__ is np.ndarray and g._array.size == 1 and g.item() == 1:
                 return kept[0], None, None  # half of the time: a pass over memory less. On a GPU this check would wait for it.
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, with log_softmax.
@@ -187,7 +187,7 @@ def _class_indices(name: str, input: Tensor, target: Tensor, weight: Tensor | No
     """`target` as int64. Raises if its dtype or shape do not fit `input` (C,) or (N, C, d1, …), and if `weight`, which is a
     constant then, needs a gradient.
     """
-    if weight is not None and weight._node is not None and is_grad_enabled():
+    if weight is not None and is_differentiated(weight):
         raise RuntimeError(f"The function '{name}' is not differentiable with respect to argument 'weight'. This input cannot "
                            "have requires_grad True.")
     shape, given = input._array.shape, target._array.shape

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from .... import _dtypes
 from ....autograd.errors import type_name
-from ....autograd.grad_mode import is_grad_enabled
 from ....tensor import Tensor
-from ..._operands import require_tensor
+from ..._operands import is_differentiated, require_tensor
 from ...creation.creation import arange
 from ...elementwise.arithmetic import minimum
 from ...elementwise.clamp import clip
@@ -155,7 +154,7 @@ def _require_constant(weight: Tensor, input: Tensor, classes: int) -> None:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     if weight._array.dtype != input._array.dtype:
         raise RuntimeError(f"expected scalar type {type_name(input.dtype)} but found {type_name(weight.dtype)}")
-    if weight._node is not None and is_grad_enabled():
+    if is_differentiated(weight):
         raise RuntimeError("The function 'multi_margin_loss' is not differentiable with respect to argument 'weight'. This input "
                            "cannot have requires_grad True.")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .nn.modules.module import Module
-from .nn.utils.pure_call import pure_call
-from .nn.utils.stateless import complete, run, swapped
-from .ops.manipulation.joining import stack
-from .tensor import Tensor
+from ..nn.modules.module import Module
+from ..nn.utils.pure_call import pure_call
+from ..nn.utils.stateless import complete, run, swapped
+from ..ops.manipulation.joining import stack
+from ..tensor import Tensor
 
 __all__ = ["functional_call", "stack_module_state"]
 
