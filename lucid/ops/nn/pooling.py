@@ -95,7 +95,8 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
-    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode, winners=not (return_indices or grad_mode.get() & LEVELS))
+    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode,
+                         winners=not (return_indices or grad_mode.get() & LEVELS))
     return (y, indices) if return_indices else y
 
 
