@@ -248,6 +248,8 @@ MUTATIONS = [
              check_training),
     Mutation("batch_norm.cu", "distance of the means", r" \+ d \* d \* A\(size\)", "", check_training),
     Mutation("batch_norm.cu", "biased running variance", r"A\(count - 1\)", "A(count)", check_training),
+    Mutation("batch_norm.cu", "counted by every block", r" && blockIdx\.x == 0 && threadIdx\.x == 0\) \+\+", " && threadIdx.x == 0) ++", check_training),
+    Mutation("batch_norm.cu", "batch not counted", r"\+\+\*counter;", ";", check_training),
     Mutation("batch_norm.cu", "chunks left out", r"k \+= 32", "k += 64", check_training),
     Mutation("batch_norm.cu", "another channel", r"p / S % C", "p / S % (C - 1 ? C - 1 : 1)", check_training),
     Mutation("batch_norm.cu", "channels of a pack", r"several \|\| j == 0", "j == 0", check_training),
