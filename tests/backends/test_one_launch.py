@@ -74,3 +74,12 @@ def test_batches_are_counted_without_a_launch() -> None:
     for _ in range(3):
         assert operations(lambda: layer(x)) == wanted
     assert (counter.item(), counter._version) == (4, version + 3) and layer.num_batches_tracked is counter
+
+
+@pytest.mark.parametrize("dtype", [lucid.float16, lucid.bfloat16, lucid.float32])
+def test_a_bias_is_one_launch_beside_the_products(dtype: Any) -> None:
+    for shape in ((6, 10), (2, 3, 10)):
+        x, weight, bias = (lucid.rand(*lengths).to(dtype).to("gpu")._array for lengths in (shape, (5, 10), (5,)))
+        g = lucid.rand(*shape[:-1], 5).to(dtype).to("gpu")._array
+        assert operations(lambda x=x, weight=weight, bias=bias: gpu.TABLE["linear"](x, weight, bias)) == 2
+        assert operations(lambda x=x, weight=weight, g=g: gpu.TABLE["linear_grad"](g, x, weight, with_bias=True)) == 3

@@ -57,8 +57,8 @@ def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Ten
                     residual: Tensor | None = None, counter: Tensor | None = None) -> Tensor:
     """``relu(batch_norm(input, ...) + residual)`` in one pass over the memory; the first arguments are those of `batch_norm`.
 
-    `residual` has the shape and dtype of `input`, or is None for nothing. `counter` grows by 1 in training. Differentiable any number
-    of times.
+    `residual` has the shape and dtype of `input`, or is None for nothing. `counter` grows by 1 in training. Differentiable any
+    number of times.
 
     Raises what `batch_norm` raises, and RuntimeError for a residual of another shape or dtype.
     """

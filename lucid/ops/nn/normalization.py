@@ -157,7 +157,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 @writes("written")
 def counted_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
                        bias: Tensor | None, training: bool, momentum: float, eps: float, counter: Tensor | None) -> Tensor:
-    """`batch_norm`, which in training also adds 1 to `counter` once the batch has been normalised: by the same kernel if it can."""
+    """`batch_norm`, which in training also adds 1 to `counter` once the batch has been normalised: in its kernel if it can."""
     require_batch("batch_norm", input, running_mean, running_var, weight, bias, training, eps)
     if not training:
         return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps=eps)
@@ -175,8 +175,8 @@ def counted_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: 
 
 
 def by_kernel(counter: Tensor | None, input: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """`counter` as the counter of the kernel that normalises `input`, which adds 1 to an int64 that nobody follows, or as one that has
-    to grow after it.
+    """`counter` as one that the kernel that normalises `input` may count in, an int64 that nobody follows, or as one that has to grow
+    after it.
     """
     if counter is None:
         return None, None

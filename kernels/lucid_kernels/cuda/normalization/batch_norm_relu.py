@@ -23,8 +23,8 @@ def batch_norm_relu(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """(y, mean, rstd, running_mean, running_var), y = max(batch_norm(x) + residual, 0). `out` may name the running arrays.
 
-    Without `training` the running statistics are used, and returned as they are; with it `counter`, an array of one int64, grows by
-    1, in place.
+    Without `training` the running statistics are used, and returned as they are; with it `counter`, an array of one int64,
+    grows by 1, in place.
     """
     if training:
         results = plain.train(x, residual, weight, bias, running_mean, running_var, counter, momentum, eps, True, out)
