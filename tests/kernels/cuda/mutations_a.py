@@ -216,7 +216,7 @@ MUTATIONS = [
     Mutation("softmax.cu", "second array of a pair", r"row\[ARRAYS - 1\] = second", "row[ARRAYS - 1] = first", check_softmax,
              inside="rows.cuh"),
     Mutation("softmax.cu", "a half taken for another", r"__bfloat162float\(x\)", "__bfloat162float(x) + 1.f", check_halves,
-             inside="elements.cuh"),
+             inside="halves.cuh"),
     Mutation("softmax.cu", "a part of a pack", r"j < N; \+\+j\) pack", "j < N - 1 + (N == 1); ++j) pack", check_halves, inside="elements.cuh"),
     # cross_entropy_rows, cross_entropy_columns
     *_reductions("cross_entropy.cu", check_cross_entropy),

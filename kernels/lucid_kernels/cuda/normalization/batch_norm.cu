@@ -29,7 +29,7 @@
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at more threads and spills registers for it.
-#include "elements.cuh"
+#include "halves.cuh"
 
 // What a thread needs of N neighbours' channels: y = (x - centre) * rstd * weight + bias.
 template <typename A, int N> struct Affine {
@@ -119,7 +119,7 @@ plane_statistics(const T* __restrict__ x, Accumulator<T>* __restrict__ means, Ac
 #pragma unroll
     for (int k = 0; k < KEPT; ++k, walk.next())
       if (first + threadIdx.x + k * (i64)blockDim.x < last) {
-        kept[k] = *reinterpret_cast<const Pack<T, N>*>(x + walk.offset() * N);
+        kept[k] = Pack<T, N>(x + walk.offset() * N);
 #pragma unroll
         for (int j = 0; j < N; ++j) sum += widened(kept[k].element[j]);
       }
