@@ -4,10 +4,17 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "distributed multiprocessing testing types"
+_MODULES = "amp distributed multiprocessing testing types"
+_AUTOCAST = """
+clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled
+set_autocast_dtype set_autocast_enabled"""
 #: "module:name", or a module.
 LAZY: dict[str, dict[str, str]] = {
-    "lucid": {name: f"lucid.{name}" for name in _MODULES.split()},
+    "lucid": {
+        **{name: f"lucid.{name}" for name in _MODULES.split()},
+        **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
+        "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
+    },
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
 
