@@ -10,13 +10,13 @@ operations of the user. PyTorch is alike: an operation that autocast has seen ru
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+from . import _policies
 from ._casts import device_of, tensors_in
 from ._lists import COMPOSED, LISTS, WRAPPERS, functions
 from ._policies import POLICIES, Policy
@@ -69,7 +69,7 @@ def _code(handler: Callable[..., Any], own: CodeType) -> CodeType:
     return template.replace(co_consts=constants, co_freevars=own.co_freevars, co_name=own.co_name, co_qualname=own.co_qualname)
 
 
-_HANDLER = "autocast_handler"
+_OURS = frozenset((__name__, _policies.__name__))
 
 
 def _from_outside() -> bool:
@@ -77,8 +77,8 @@ def _from_outside() -> bool:
     frame = sys._getframe(3)  # beyond the handler and the code that calls it
     while frame is not None:
         code, module = frame.f_code, frame.f_globals.get("__name__", "")
-        if module == __name__:
-            return code.co_name != _HANDLER  # an operation that is composed of others, and in the lists itself
+        if module in _OURS:  # an operation that is composed of others, and in the lists itself
+            return False
         if module in WRAPPERS:
             if module == "lucid.ops._out" and frame.f_locals.get("out") is not None:
                 return False  # as in PyTorch, what writes into a given tensor
@@ -102,6 +102,17 @@ def _device(now: State, args: Any, keywords: dict[str, Any]) -> str:
     return ""
 
 
+def _unwrapped(function: Any) -> FunctionType:
+    """The function behind a public one: the same for the function and the method, for its operator and with `out`."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif function.__globals__["__name__"] in WRAPPERS and hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            return function  # type: ignore[no-any-return]
+
+
 @functools.cache
 def _intercepted() -> dict[str, list[Intercepted]]:
     """The functions of the lists, by devices."""
@@ -110,10 +121,10 @@ def _intercepted() -> dict[str, list[Intercepted]]:
         for policy, names in lists.items():
             for name in names.split():
                 for function in functions(name):
-                    inner = inspect.unwrap(function)
-                    if isinstance(inner, FunctionType):
-                        entry = found.setdefault(id(inner), Intercepted(inner))
-                        entry.policies.setdefault(device, POLICIES[policy])
+                    inner = _unwrapped(function)
+                    if id(inner) not in found:
+                        found[id(inner)] = Intercepted(inner)
+                    found[id(inner)].policies.setdefault(device, POLICIES[policy])
     return {device: [entry for entry in found.values() if device in entry.policies] for device in LISTS}
 
 

@@ -31,11 +31,11 @@ smooth_l1_loss soft_margin_loss triplet_margin_loss"""
 LISTS: dict[str, dict[str, str]] = {
     "cpu": {
         "lower": _PRODUCTS,
-        "lower_products": "einsum tensordot",
+        "lower_products": "einsum inner tensordot",
         "wide": f"""
             {_LOSSES} adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
             cholesky_solve ctc_loss fractional_max_pool2d fractional_max_pool3d geqrf grid_sample grid_sampler inverse lu lu_solve
-            max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar prod qr quantile stft svd trace
+            max_unpool1d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar prod qr quantile stft svd trace
             triangular_solve view_as_complex
             fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft
             fft.rfft2 fft.rfftn
@@ -43,26 +43,30 @@ LISTS: dict[str, dict[str, str]] = {
             linalg.householder_product linalg.inv linalg.inv_ex linalg.lstsq linalg.matrix_rank linalg.qr linalg.solve linalg.svd
             linalg.svdvals linalg.tensorinv linalg.tensorsolve""",
         "wide_padding": "pad",
+        "wide_without_indices": "max_pool3d",
+        "wide_rounded": "linalg.pinv",
         "widest": "cat concat concatenate index_copy stack",
         "recurrent_cpu": "run_direction run_layers run_step",
     },
     "gpu": {
         "lower": f"{_PRODUCTS} addmv addr einsum mv run_direction run_layers run_step",
         "wide": f"""
-            {_LOSSES} acos arccos asin arcsin cdist cosh cosine_similarity dist erfinv exp expm1 group_norm layer_norm linalg.norm
-            log log10 log1p log2 logsumexp norm pdist pow __pow__ __rpow__ reciprocal renorm rms_norm rsqrt sinh softplus tan""",
+            {_LOSSES} acos arccos asin arcsin cdist cosh cosine_similarity cumulative_trapezoid dist erfinv exp expm1
+            group_norm layer_norm linalg.norm local_response_norm log log10 log1p log2 logsumexp multilabel_soft_margin_loss
+            norm normalize pairwise_distance pdist pow __pow__ __rpow__ reciprocal renorm rms_norm rsqrt sinh softplus square
+            tan trapezoid trapz""",
         "wide_dtype": """
             cumprod cumsum linalg.matrix_norm linalg.vector_norm log_softmax prod softmax special.log_softmax special.softmax sum""",
         "wide_resampling": "interpolate upsample upsample_bilinear upsample_nearest",
         "widest": """
-            addcdiv addcmul atan2 arctan2 bilinear cross dot grid_sample grid_sampler index_put scatter_add tensordot vdot""",
+            addcdiv addcmul atan2 arctan2 bilinear cross dot grid_sample grid_sampler index_put inner scatter_add tensordot vdot""",
         "refused": "binary_cross_entropy",
     },
 }
 
 #: Functions of lucid.ops that PyTorch writes with operations, which autocast sees: module → names, or all of the module.
 COMPOSED: dict[str, frozenset[str] | None] = {
-    "lucid.ops.linalg.products": None,
+    "lucid.ops.linalg.products": frozenset(("chain_matmul", "matrix_power", "multi_dot", "_chain")),
     "lucid.ops.nn.multi_head_attention": None,
     "lucid.ops.nn.native": None,
     "lucid.ops.reduction.var_std": frozenset(("cov", "corrcoef")),

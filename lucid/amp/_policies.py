@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -55,17 +56,25 @@ def _widest(function: Function, device: str, dtype: np.dtype, args: tuple[Any, .
 
 
 def _lower_products(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Products of matrices, not what the same function computes without one: a single tensor, or a number as the result."""
+    """Products of matrices, but not what the same function computes without one: a permutation, or a single number."""
     tensors = [t for value in (*args, *keywords.values()) for t in tensors_in(value)]
     if len(tensors) < 2:
         return function(*args, **keywords)
-    if function.__name__ == "tensordot":
-        dims = args[2] if len(args) > 2 else keywords.get("dims", 2)
-        dims = dims.tolist() if isinstance(dims, Tensor) else dims
-        count = dims if isinstance(dims, int) else len(dims[0]) if isinstance(dims[0], (tuple, list)) else 1
-        if 2 * count == tensors[0].ndim + tensors[1].ndim:
+    if function.__name__ != "einsum":
+        a, b = (t._array.shape for t in tensors[:2])
+        dims = ([-1], [-1]) if function.__name__ == "inner" else args[2] if len(args) > 2 else keywords.get("dims", 2)
+        if isinstance(dims, Tensor):
+            dims = dims.tolist()
+        over = (range(len(a) - dims, len(a)), range(dims)) if isinstance(dims, int) else dims
+        if not (a and b) or _left(a, over[0]) == _left(b, over[1]) == 1:
             return _widest(function, device, dtype, args, keywords)
     return _called(function, dtype, device, args, keywords)
+
+
+def _left(shape: tuple[int, ...], over: Any) -> int:
+    """How many elements there are along the dimensions that are not summed over."""
+    summed = {dim % len(shape) for dim in over}
+    return math.prod(length for dim, length in enumerate(shape) if dim not in summed)
 
 
 def _wide_padding(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -75,6 +84,19 @@ def _wide_padding(function: Function, device: str, dtype: np.dtype, args: tuple[
     if mode not in ("reflect", "replicate") or (mode == "reflect" and len(args[1] if len(args) > 1 else keywords["pad"]) == 6):
         return function(*args, **keywords)
     return _wide(function, device, dtype, args, keywords) if tensors else function(*args, **keywords)
+
+
+def _wide_without_indices(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]
+                          ) -> Any:
+    """Maxima, but not together with their places."""
+    if args[6] if len(args) > 6 else keywords.get("return_indices"):
+        return function(*args, **keywords)
+    return _wide(function, device, dtype, args, keywords)
+
+
+def _wide_rounded(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What PyTorch composes of operations in float32 and a last product in the lower precision."""
+    return mapped(_wide(function, device, dtype, args, keywords), cast_to(dtype, device))
 
 
 def _wide_resampling(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -99,5 +121,6 @@ def _refused(function: Function, device: str, dtype: np.dtype, args: tuple[Any, 
 
 POLICIES: dict[str, Policy] = {
     "lower": _lower, "wide": _wide, "wide_dtype": _wide_dtype, "widest": _widest, "lower_products": _lower_products,
-    "wide_padding": _wide_padding, "wide_resampling": _wide_resampling, "recurrent_cpu": _recurrent_cpu, "refused": _refused,
+    "wide_padding": _wide_padding, "wide_resampling": _wide_resampling, "wide_without_indices": _wide_without_indices,
+    "wide_rounded": _wide_rounded, "recurrent_cpu": _recurrent_cpu, "refused": _refused,
 }
