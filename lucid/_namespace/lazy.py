@@ -6,8 +6,9 @@ from typing import Any
 
 _MODULES = "amp distributed multiprocessing testing types"
 _AUTOCAST = """
-clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled
-set_autocast_dtype set_autocast_enabled"""
+clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"""
 #: "module:name", or a module.
 LAZY: dict[str, dict[str, str]] = {
     "lucid": {
@@ -15,6 +16,7 @@ LAZY: dict[str, dict[str, str]] = {
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
     },
+    "lucid.gpu": {"amp": "lucid.gpu.amp"},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
 

@@ -41,7 +41,7 @@ class Casts(threading.local):
 casts = Casts()
 
 
-def device_type(name: Any) -> str:
+def kind_of(name: Any) -> str:
     """'cpu' or 'gpu' for a kind of device, which PyTorch calls 'cuda'. Raises ValueError or RuntimeError for others."""
     if not isinstance(name, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(name)}`")

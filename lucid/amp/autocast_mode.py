@@ -11,7 +11,7 @@ import numpy as np
 from .. import _dtypes, gpu
 from ._casts import cast_to, mapped
 from ._interception import use
-from ._state import DEVICES, State, casts, device_type, state
+from ._state import DEVICES, State, casts, kind_of, state
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -33,7 +33,7 @@ class autocast:
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
-        kind = self._kind = _kind(device_type)
+        kind = self._kind = kind_of(device_type)
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(kind) if dtype is None else _dtypes.as_dtype(dtype)
         self._cache_enabled = cache_enabled
@@ -66,14 +66,11 @@ class autocast:
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def decorated(*args: Any, **keywords: Any) -> Any:
-            with self:
+            # A fresh one: several threads may be in the function.
+            with autocast(self.device, self.fast_dtype, self._enabled, self._cache_enabled):
                 return function(*args, **keywords)
 
         return decorated  # type: ignore[return-value]
-
-
-def _kind(name: Any) -> str:
-    return device_type(name)
 
 
 def _setting(kind: str, enabled: bool, dtype: np.dtype) -> dict[str, Any]:
@@ -92,7 +89,7 @@ def _change(after: State) -> None:
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether autocast is on for a kind of device; without one, for GPUs."""
-    enabled: bool = getattr(state.get(), _kind("gpu" if device_type is None else device_type))
+    enabled: bool = getattr(state.get(), kind_of("gpu" if device_type is None else device_type))
     return enabled
 
 
@@ -100,18 +97,18 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Turn autocast on or off for a kind of device; with one argument, for GPUs."""
     if enabled is None:
         device_type, enabled = "gpu", device_type
-    _change(state.get()._replace(**{_kind(device_type): bool(enabled)}))
+    _change(state.get()._replace(**{kind_of(device_type): bool(enabled)}))
 
 
 def get_autocast_dtype(device_type: str) -> np.dtype:
     """The lower precision of autocast for a kind of device."""
-    dtype: np.dtype = getattr(state.get(), f"{_kind(device_type)}_dtype")
+    dtype: np.dtype = getattr(state.get(), f"{kind_of(device_type)}_dtype")
     return dtype
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Set what `get_autocast_dtype` returns."""
-    state.set(state.get()._replace(**{f"{_kind(device_type)}_dtype": _dtypes.as_dtype(dtype)}))
+    state.set(state.get()._replace(**{f"{kind_of(device_type)}_dtype": _dtypes.as_dtype(dtype)}))
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -131,6 +128,15 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
     state.set(state.get()._replace(cache_enabled=bool(enabled)))
 
 
+# PyTorch's older names, for one kind of device each.
+get_autocast_cpu_dtype = functools.partial(get_autocast_dtype, "cpu")
+get_autocast_gpu_dtype = functools.partial(get_autocast_dtype, "gpu")
+is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
+set_autocast_cpu_dtype = functools.partial(set_autocast_dtype, "cpu")
+set_autocast_cpu_enabled = functools.partial(set_autocast_enabled, "cpu")
+set_autocast_gpu_dtype = functools.partial(set_autocast_dtype, "gpu")
+
+
 def clear_autocast_cache() -> None:
     """Forget the casts of parameters of this thread."""
     casts.made.clear()
@@ -146,7 +152,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
     ... @lucid.amp.custom_fwd(device_type="cuda", cast_inputs=lucid.float32)
     ... def forward(ctx, x): ...
     """
-    kind = _named(device_type)
+    kind = kind_of(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -170,7 +176,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: it runs with the same autocast."""
-    kind = _named(device_type)
+    kind = kind_of(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 
@@ -180,11 +186,3 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
             return bwd(*args, **keywords)
 
     return decorated
-
-
-def _named(device_type: Any) -> str:
-    if not isinstance(device_type, str):
-        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-    return _kind(device_type)
-
-

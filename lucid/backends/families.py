@@ -34,7 +34,7 @@ FAMILIES = {
     "indexing.embedding": "embedding_grad",
     "recurrent.recurrent": "recurrence recurrence_grad",
     "random.random": "random_uniform random_exponential random_normal random_integers dropout",
-    "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
+    "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam multi_tensor_unscale",
     "indexing.bounds": "check_bounds",
     "elementwise.fused": "fused",
 }

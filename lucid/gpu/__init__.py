@@ -4,6 +4,7 @@
 `_streams`: streams and events.
 `_memory`: how much memory is in use.
 `_random`: seeds.
+`amp`: PyTorch's older names of mixed precision.
 """
 from __future__ import annotations
 

@@ -1,8 +1,14 @@
 // instantiate: sgd<float>, sgd<double>, adam<float>, adam<double>
+// instantiate: unscale<float>, unscale<double>, unscale<__half>, unscale<__nv_bfloat16>
+// instantiate: multi_tensor_unscale<float>, multi_tensor_unscale<double>
+// instantiate: multi_tensor_unscale<__half>, multi_tensor_unscale<__nv_bfloat16>
 // instantiate: multi_tensor_sgd<float>, multi_tensor_sgd<double>, multi_tensor_adam<float>, multi_tensor_adam<double>
 //
 // Optimizer steps, the arithmetic of torch's single-tensor implementations in its order. The results may lie over the
 // inputs: every element is read and written by one thread, reads first. Hence no __restrict__.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include "common.cuh"
 
 // ---- one element
@@ -152,4 +158,45 @@ multi_tensor_adam(const i64* words, int tensors, i64 part, T rest1, T beta2, T r
       sq[i] = v;
     }
   });
+}
+
+// ---- gradients of a loss that was scaled
+__device__ __forceinline__ float widened(__half x) { return __half2float(x); }
+__device__ __forceinline__ float widened(__nv_bfloat16 x) { return __bfloat162float(x); }
+__device__ __forceinline__ float widened(float x) { return x; }
+__device__ __forceinline__ double widened(double x) { return x; }
+__device__ __forceinline__ void put(__half* p, float x) { *p = __float2half_rn(x); }
+__device__ __forceinline__ void put(__nv_bfloat16* p, float x) { *p = __float2bfloat16_rn(x); }
+__device__ __forceinline__ void put(float* p, float x) { *p = x; }
+__device__ __forceinline__ void put(double* p, double x) { *p = x; }
+
+// Multiplies an element by `inverse`; whether it was not finite.
+template <typename T> __device__ __forceinline__ bool unscale_element(T* element, float inverse) {
+  const auto g = widened(*element);
+  put(element, g * inverse);
+  return !(g - g == 0);
+}
+
+// One thread of each block that has met an element that is not finite sets `found` to 1.
+__device__ __forceinline__ void report(bool bad, float* found) {
+  if (__syncthreads_or(bad) && threadIdx.x == 0) atomicExch(found, 1.0f);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(256, 1) unscale(T* grad, i64 n, float* found, const float* inverse) {
+  bool bad = false;
+  GRID_STRIDE(i, n) bad |= unscale_element(grad + i, *inverse);
+  report(bad, found);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(256, 1)
+multi_tensor_unscale(const i64* words, int tensors, i64 part, float* found, const float* inverse) {
+  const Plan<T> plan = {words, tensors, 1, 0};
+  bool bad = false;
+  for_each(plan, part, [&](int k, i64 start, i64 stop) {
+    T* grad = plan.array(k, 0);
+    for (i64 i = start + threadIdx.x; i < stop; i += blockDim.x) bad |= unscale_element(grad + i, *inverse);
+  });
+  report(bad, found);
 }

@@ -161,6 +161,29 @@ def multi_tensor_adam(
         adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))
 
 
+def multi_tensor_unscale(*arrays: Any) -> None:
+    """Multiply gradients by a factor, in place, and set `found` to 1 if an element of one of them is not finite: one launch for
+    all contiguous ones of a dtype, the others follow. What is listed twice is multiplied once.
+
+    `arrays` are `found` and the factor, float32 scalars, and the gradients.
+    """
+    found, inverse, *gradients = arrays
+    together: dict[Any, list[Row]] = {}
+    capturing = cupy.cuda.get_current_stream().is_capturing()  # see `_launches`
+    for gradient in {id(gradient): gradient for gradient in gradients if gradient.size}.values():
+        if gradient.flags.c_contiguous and not capturing:
+            together.setdefault(gradient.dtype, []).append((gradient,))
+            continue
+        work = launch.contiguous(gradient)
+        launch.kernel("optimizer", f"unscale<{launch.ctype(work.dtype)}>")(
+            *launch.grid_1d(work.size), (work, np.int64(work.size), found, inverse)
+        )
+        if work is not gradient:
+            gradient[...] = work
+    for rows in together.values():
+        _launch("multi_tensor_unscale", rows, (), found, inverse)
+
+
 def _launches(arrays: Sequence[Any], tensors: int) -> tuple[list[tuple[list[Row], list[int]]], list[tuple[Row, int]]]:
     """`arrays` in rows of equal length, one for each tensor: those of a common launch, by dtype, and those that go alone.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda import test_optimizer
+from tests.kernels.cuda import test_optimizer, test_unscale
 from tests.kernels.cuda.convolution import test_conv2d
 from tests.kernels.cuda.pooling import test_pool2d
 from tests.kernels.cuda.random import test_random
@@ -177,6 +177,18 @@ def check_optimizer() -> None:
             if a is not None:
                 np.testing.assert_allclose(a.get(), b, atol=1e-12)
     test_optimizer.check_lists(cp, optimizer, test_optimizer.lists(cp, (3, 0, 300, 1, 5000, 0, 64), 5))
+    check_unscale()
+
+
+def check_unscale() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.optimizer import multi_tensor_unscale
+
+    for dtype in test_unscale.DTYPES:
+        for position in (None, 0, 4999, slice(None)):
+            test_unscale.check(cp, multi_tensor_unscale, dtype, position)
+        test_unscale.check(cp, multi_tensor_unscale, dtype, 17, np.inf)
+    test_unscale.test_strided_mixed_and_repeated_gradients(cp, multi_tensor_unscale)
 
 
 CONV, POOL, RANDOM, STEP = "conv2d.cu", "pool2d.cu", "random.cu", "optimizer.cu"
@@ -367,4 +379,10 @@ MUTATIONS = [
     Mutation(STEP, "list: the tensor before", "return low;", "return low > 0 ? low - 1 : 0;", check_optimizer),
     Mutation(STEP, "list: always the start of a tensor", r"body\(k, start - before,", "body(k, 0,", check_optimizer),
     Mutation(STEP, "list: scalars of the first tensor", r"\(i64\)tensor \* scalars \+ which", "which", check_optimizer),
+    # gradients of a scaled loss
+    Mutation(STEP, "unscale: infinity is finite", r"!\(g - g == 0\)", "g != g", check_unscale),
+    Mutation(STEP, "unscale: seen by thread 0 only", r"__syncthreads_or\(bad\)", "bad", check_unscale),
+    Mutation(STEP, "unscale: the last element decides", r"bad \|= unscale_element\(grad \+ i, \*inverse\);\n  \}\);",
+             "bad = unscale_element(grad + i, *inverse);\n  });", check_unscale),
+    Mutation(STEP, "unscale: one tensor as it is", r"GRID_STRIDE\(i, n\) bad", "GRID_STRIDE(i, n - 1) bad", check_unscale),
 ]
