@@ -7,6 +7,7 @@
 `freeing`: what `backward` frees.
 `inplace`: writes in place, versions, and views.
 `overwrite`: operations that write into a tensor that is given.
+`graph`: what operations save, as hooks see it.
 `function`: operations written by the user.
 `functional`: Jacobians, Hessians and their products.
 `grad_mode`: `no_grad`, `enable_grad`, `inference_mode`.
@@ -14,6 +15,7 @@
 `errors`: messages with operation, shapes, dtypes, devices and names of module state.
 """
 from . import functional as functional
+from . import graph as graph
 from .engine import backward, grad
 from .function import Function, once_differentiable
 from .grad_mode import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar, Token
 from typing import Any
 
-GRAD, INFERENCE, ANOMALY, CHECK_NAN = 1, 2, 4, 8
+GRAD, INFERENCE, ANOMALY, CHECK_NAN, HOOKS = 1, 2, 4, 8, 16
 mode: ContextVar[int] = ContextVar("lucid_grad_mode", default=GRAD)
 
 

@@ -12,8 +12,9 @@ from ..backends import run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
 from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
-from .grad_mode import GRAD, enable_grad
+from .grad_mode import GRAD, HOOKS, enable_grad
 from .grad_mode import mode as grad_mode
+from .graph import pack
 from .node import Node, check_inference
 from .op import Op
 from .overwrite import Overwriting, keep_elements, refuse_inference, refuse_overlap
@@ -127,7 +128,10 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
         parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
         vjp = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
         check_inference(vjp, op.name)
-        rebase(target, Node(op.name, parents, vjp))
+        node = Node(op.name, parents, vjp)
+        if flags & HOOKS:
+            pack(node)
+        rebase(target, node)
     return target
 
 
