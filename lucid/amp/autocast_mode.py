@@ -1,9 +1,10 @@
 """`autocast` and what goes with it: the settings as functions, and `custom_fwd` and `custom_bwd` for operations of the user."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -186,3 +187,16 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
             return bwd(*args, **keywords)
 
     return decorated
+
+
+@contextlib.contextmanager
+def preserved(before: State) -> Iterator[None]:
+    """Autocast as it was, for what is computed again; casts that are kept belong to this context alone."""
+    now = state.get()
+    made, casts.made = casts.made, {}
+    _change(before)
+    try:
+        yield
+    finally:
+        casts.made = made
+        _change(now)

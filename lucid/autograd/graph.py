@@ -6,6 +6,7 @@ hands the tensors in the closure of its gradient rule to `pack_hook`. A vjp that
 from __future__ import annotations
 
 import contextlib
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -20,6 +21,7 @@ __all__ = ["Node", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
+Restore = Callable[[dict[int, Tensor]], Any]  # makes something again; takes the tensors that it has unpacked for the node so far
 _stack: ContextVar[tuple[tuple[Pack, Unpack], ...]] = ContextVar("lucid_saved_tensors_hooks", default=())
 _refusal: ContextVar[str | None] = ContextVar("lucid_saved_tensors_refusal", default=None)
 
@@ -144,10 +146,10 @@ def _outputs(node: Node, entries: list[Any] | None) -> Callable[[], Any] | None:
     return restored
 
 
-def _asking(plain: Any, restore: Callable[[], Any] | None, outputs: Callable[[], Any] | None, defaults: Any) -> Any:
+def _asking(plain: Any, restore: Restore | None, outputs: Callable[[], Any] | None, defaults: Any) -> Any:
     """A vjp that gets back what was saved, and calls the rule's."""
     def run(g: Any, **keywords: Any) -> Sequence[Any]:
-        vjp = plain if restore is None else restore()
+        vjp = plain if restore is None else restore({})
         y = None if outputs is None else outputs()
         results: Sequence[Any] = vjp(g, y, **keywords)
         if outputs is None:
@@ -164,29 +166,35 @@ def _asking(plain: Any, restore: Callable[[], Any] | None, outputs: Callable[[],
     return with_needs
 
 
-def _restorer(content: Any, kept: dict[int, Kept], seen: set[int]) -> Callable[[], Any] | None:
+def _restorer(content: Any, kept: dict[int, Kept], seen: set[int]) -> Restore | None:
     """The function that makes `content` again with its tensors unpacked; None if it holds none."""
     if isinstance(content, Tensor):
-        if id(content) not in kept:
-            kept[id(content)] = Kept(content, content._node)
-        return kept[id(content)].tensor
+        key = id(content)
+        if key not in kept:
+            kept[key] = Kept(content, content._node)
+        return functools.partial(_unpacked, key, kept[key])
     if content.__class__ in (tuple, list):
         parts = [_restorer(part, kept, seen) for part in content]
         if not any(parts):
             return None
         kind, others = content.__class__, [part if again is None else None for part, again in zip(content, parts, strict=True)]
-        return lambda: kind([other if again is None else again() for other, again in zip(others, parts, strict=True)])
+        return lambda made: kind([other if again is None else again(made) for other, again in zip(others, parts, strict=True)])
     if content.__class__ is dict:
-        values = _restorer(list(content.values()), kept, seen)
-        names = list(content)
-        return None if values is None else lambda: dict(zip(names, values(), strict=True))
+        values, names = _restorer(list(content.values()), kept, seen), list(content)
+        return None if values is None else lambda made: dict(zip(names, values(made), strict=True))
     if content.__class__ is FunctionType and content.__closure__ and id(content) not in seen:
         seen.add(id(content))
         return _function_restorer(content, kept, seen)
     return None
 
 
-def _function_restorer(function: FunctionType, kept: dict[int, Kept], seen: set[int]) -> Callable[[], Any] | None:
+def _unpacked(key: int, kept: Kept, made: dict[int, Tensor]) -> Tensor:
+    if key not in made:
+        made[key] = kept.tensor()
+    return made[key]
+
+
+def _function_restorer(function: FunctionType, kept: dict[int, Kept], seen: set[int]) -> Restore | None:
     cells = function.__closure__ or ()
     again = [_restorer(cell.cell_contents, kept, seen) for cell in cells]
     if not any(again):
@@ -194,8 +202,8 @@ def _function_restorer(function: FunctionType, kept: dict[int, Kept], seen: set[
     others = [cell if restore is None else None for cell, restore in zip(cells, again, strict=True)]
     code, names, name, defaults = function.__code__, function.__globals__, function.__name__, function.__defaults__
 
-    def restored() -> Any:
-        closure = tuple([other if restore is None else CellType(restore()) for other, restore in zip(others, again, strict=True)])
-        return FunctionType(code, names, name, defaults, closure)  # type: ignore[arg-type]
+    def restored(made: dict[int, Tensor]) -> Any:
+        closure = [other if restore is None else CellType(restore(made)) for other, restore in zip(others, again, strict=True)]
+        return FunctionType(code, names, name, defaults, tuple(closure))  # type: ignore[arg-type]
 
     return restored
