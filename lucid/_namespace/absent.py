@@ -14,18 +14,15 @@ _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
 _DENSE = "tensors are dense; gradients too"
 _FORWARD = "there is no forward-mode differentiation: lucid.autograd.functional.jvp computes the product by two backward passes"
 _FUNCTIONAL = "lucid.autograd.functional has jvp, vjp, jacobian and hessian, lucid.func functional_call and stack_module_state"
-_PROCESSES = "a model trains in one process on one device"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
     **dict.fromkeys(("compile", "compiler", "jit", "fx"), _COMPILE),
-    **dict.fromkeys(("export", "onnx", "package", "hub"), _CODE),
+    **dict.fromkeys(("export", "onnx", "package"), _CODE),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
     **dict.fromkeys(("forward_ad", "jvp", "jacfwd", "linearize"), _FORWARD),
     **dict.fromkeys(("vmap", "grad", "grad_and_value", "vjp", "jacrev", "hessian", "functionalize"), _FUNCTIONAL),
-    "DistributedSampler": _PROCESSES,
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
     "distributions": "tensors draw their own numbers: normal_, bernoulli_, exponential_, multinomial and others",
-    "checkpoint": "activations are kept until backward",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "amp distributed multiprocessing testing types"
+_MODULES = "amp distributed hub multiprocessing testing types utils"
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -17,6 +17,7 @@ LAZY: dict[str, dict[str, str]] = {
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
     },
     "lucid.gpu": {"amp": "lucid.gpu.amp"},
+    "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree checkpoint data dlpack hooks model_zoo tensorboard".split()},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
 
