@@ -440,7 +440,7 @@ from . import data, fft, linalg, nn, optim, func, special, einops, random  # iso
 
 __version__ = "0.1.0"
 _old_names.install()
-_explain(__name__, autograd.__name__, data.__name__, func.__name__, gpu.__name__, nn.__name__, optim.__name__)
+_explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
 
 cuda = gpu
 newaxis = None

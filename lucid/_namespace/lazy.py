@@ -16,7 +16,6 @@ LAZY: dict[str, dict[str, str]] = {
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
     },
-    "lucid.gpu": {"amp": "lucid.gpu.amp"},
     "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree checkpoint data dlpack hooks model_zoo tensorboard".split()},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }

@@ -1,8 +1,8 @@
 """How autocast comes before the operations of its lists, at no cost while it is off.
 
 A check in each of them would be paid by every call. Instead the first autocast that begins gives the functions of the lists
-another code, which calls the policy, and the last that ends, in whatever thread, gives them back their own. So whoever has got hold
-of such a function, under whatever name, is seen, and nobody pays for it afterwards.
+another code, which calls the policy, and the last that ends, in whatever thread, gives them back their own. So every call of such
+a function is seen, under whatever name, and nobody pays for it afterwards.
 
 Only calls from outside of `lucid.ops` are changed: what an operation calls to do its work, and its gradient rules, are no
 operations of the user. PyTorch is alike: an operation that autocast has seen runs with autocast off.
@@ -110,7 +110,8 @@ def _unwrapped(function: Any) -> FunctionType:
         elif function.__globals__["__name__"] in WRAPPERS and hasattr(function, "__wrapped__"):
             function = function.__wrapped__
         else:
-            return function  # type: ignore[no-any-return]
+            found: FunctionType = function
+            return found
 
 
 @functools.cache

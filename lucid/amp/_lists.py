@@ -56,10 +56,12 @@ LISTS: dict[str, dict[str, str]] = {
             norm normalize pairwise_distance pdist pow __pow__ __rpow__ reciprocal renorm rms_norm rsqrt sinh softplus square
             tan trapezoid trapz""",
         "wide_dtype": """
-            cumprod cumsum linalg.matrix_norm linalg.vector_norm log_softmax prod softmax special.log_softmax special.softmax sum""",
+            cumprod cumsum linalg.matrix_norm linalg.vector_norm log_softmax prod softmax special.log_softmax special.softmax
+            sum""",
         "wide_resampling": "interpolate upsample upsample_bilinear upsample_nearest",
         "widest": """
-            addcdiv addcmul atan2 arctan2 bilinear cross dot grid_sample grid_sampler index_put inner scatter_add tensordot vdot""",
+            addcdiv addcmul arctan2 atan2 bilinear cross dot grid_sample grid_sampler index_put inner scatter_add tensordot
+            vdot""",
         "refused": "binary_cross_entropy",
     },
 }

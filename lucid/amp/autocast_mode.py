@@ -98,7 +98,8 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Turn autocast on or off for a kind of device; with one argument, for GPUs."""
     if enabled is None:
         device_type, enabled = "gpu", device_type
-    _change(state.get()._replace(**{kind_of(device_type): bool(enabled)}))
+    setting: dict[str, Any] = {kind_of(device_type): bool(enabled)}
+    _change(state.get()._replace(**setting))
 
 
 def get_autocast_dtype(device_type: str) -> np.dtype:
@@ -109,7 +110,8 @@ def get_autocast_dtype(device_type: str) -> np.dtype:
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Set what `get_autocast_dtype` returns."""
-    state.set(state.get()._replace(**{f"{kind_of(device_type)}_dtype": _dtypes.as_dtype(dtype)}))
+    setting: dict[str, Any] = {f"{kind_of(device_type)}_dtype": _dtypes.as_dtype(dtype)}
+    state.set(state.get()._replace(**setting))
 
 
 def is_autocast_available(device_type: str) -> bool:

@@ -1,4 +1,4 @@
-"""`GradScaler`: the loss is multiplied before `backward`, so that gradients of float16 do not vanish, and these are divided again."""
+"""`GradScaler`: the loss is multiplied before `backward`, so gradients of float16 do not vanish, and these are divided again."""
 from __future__ import annotations
 
 import enum
@@ -156,7 +156,7 @@ class GradScaler:
             self._scale = float(new_scale)
         elif not any(state.found_inf for state in self._optimizers.values()):
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any([state.any_found() for state in self._optimizers.values()]):
+        elif any(state.any_found() for state in self._optimizers.values()):
             self._scale = _single(self._scale * self._backoff_factor)
             self._growth_tracker = 0
         else:

@@ -16,8 +16,8 @@ from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, no_grad
 from .grad_mode import mode as grad_mode
-from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
 from .graph import Kept, are_active
+from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
 from .node import Node, Slot
 
 _VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "

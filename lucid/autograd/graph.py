@@ -139,7 +139,7 @@ def _outputs(node: Node, entries: list[Any] | None) -> Callable[[], Any] | None:
     def restored() -> Any:
         found, owner = [], owner_of()
         for kept, place in packed:
-            own = None if place is None else owner if place < 0 else Slot(owner, place)
+            own = None if place is None or owner is None else owner if place < 0 else Slot(owner, place)
             found.append(None if kept is None else kept.tensor(own))
         return found[0] if number == -1 else tuple(found)
 

@@ -8,6 +8,7 @@
 """
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .. import backends
@@ -84,4 +85,6 @@ def __getattr__(name: str) -> Any:
         globals().update(tensor_types("gpu"))
         if name in globals():
             return globals()[name]
+    if name == "amp":  # imported when it is first asked for
+        return importlib.import_module(f"{__name__}.amp")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,13 +59,13 @@ def _places(context: Any, count: int) -> list[Any]:
     return [SequenceKey(index) for index in range(count)]
 
 
-_SEQUENCES: dict[type, _Kind] = {
-    kind: _Kind(lambda x: (list(x), None), lambda children, _, kind=kind: kind(children), _places) for kind in (list, tuple)}
 _KINDS: dict[type, _Kind] = {
-    **_SEQUENCES,
+    list: _Kind(lambda x: (list(x), None), lambda children, _: list(children), _places),
+    tuple: _Kind(lambda x: (list(x), None), lambda children, _: tuple(children), _places),
     dict: _Kind(lambda x: (list(x.values()), list(x)), lambda children, names: dict(zip(names, children, strict=True)),
                 lambda names, _: [MappingKey(name) for name in names]),
-    OrderedDict: _Kind(lambda x: (list(x.values()), list(x)), lambda children, names: OrderedDict(zip(names, children, strict=True)),
+    OrderedDict: _Kind(lambda x: (list(x.values()), list(x)),
+                       lambda children, names: OrderedDict(zip(names, children, strict=True)),
                        lambda names, _: [MappingKey(name) for name in names]),
     defaultdict: _Kind(lambda x: (list(x.values()), [x.default_factory, list(x)]),
                        lambda children, context: defaultdict(context[0], zip(context[1], children, strict=True)),
@@ -77,9 +77,10 @@ _NAMED = _Kind(lambda x: (list(x), type(x)), lambda children, cls: cls(*children
 _NAMED_KEY = type("namedtuple", (), {})
 
 
-def register_pytree_node(cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Iterable[Any], Any], Any],
-                         *, serialized_type_name: str | None = None, to_dumpable_context: Any = None,
-                         from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None) -> None:
+def register_pytree_node(cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]],
+                         unflatten_fn: Callable[[Iterable[Any], Any], Any], *, serialized_type_name: str | None = None,
+                         to_dumpable_context: Any = None, from_dumpable_context: Any = None,
+                         flatten_with_keys_fn: Any = None) -> None:
     """Make a container of a class: ``flatten_fn(x) -> (children, context)`` and ``unflatten_fn(children, context) -> x``.
 
     `flatten_with_keys_fn` gives pairs of a step and a child in the place of children. Raises ValueError for a class that is one

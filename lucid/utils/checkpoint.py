@@ -81,8 +81,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     recommended: it takes keyword arguments, arguments and results of any kind, `autograd.grad`, and nested checkpoints; the
     second call runs in the second of the two contexts of `context_fn`, and stops when all is there unless `early_stop` is False.
     A second call that saves other tensors raises CheckpointError; with ``determinism_check="none"`` their shapes, dtypes and
-    devices may differ. ``use_reentrant=True``, the default with a warning, runs the function in `no_grad` first and needs a tensor
-    among its arguments that requires grad. `debug` changes nothing: see `set_checkpoint_debug_enabled`.
+    devices may differ. ``use_reentrant=True``, the default with a warning, runs the function in `no_grad` first and needs a
+    tensor among its arguments that requires grad. `debug` changes nothing: see `set_checkpoint_debug_enabled`.
 
     >>> y = lucid.utils.checkpoint.checkpoint(block, x, use_reentrant=False)
     """
@@ -190,19 +190,19 @@ class _Frame:
 
         args = [v.again() if isinstance(v, _Argument) else v for v in self.args]
         kwargs = {k: v.again() if isinstance(v, _Argument) else v for k, v in self.kwargs.items()}
-        with contextlib.suppress(_Stop), self.surroundings.again(), self.context, enable_grad():
-            with graph.saved_tensors_hooks(pack, _itself):
-                self.function(*args, **kwargs)
+        with (contextlib.suppress(_Stop), self.surroundings.again(), self.context, enable_grad(),
+              graph.saved_tensors_hooks(pack, _itself)):
+            self.function(*args, **kwargs)
         if count != len(self.places):
-            raise CheckpointError("lucid.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                                  f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\n"
+            raise CheckpointError("lucid.utils.checkpoint: A different number of tensors was saved during the original forward "
+                                  f"and recomputation.\nNumber of tensors saved during forward: {len(self.places)}\n"
                                   f"Number of tensors saved during recomputation: {count}.")
 
     def _compare(self, place: _Place, tensor: Tensor) -> None:
         meta = tuple(tensor.shape), tensor.dtype, tensor.device
         if self.check and meta != place.meta:
-            raise CheckpointError("lucid.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                                  f"during the forward pass.\ntensor at position {place.number}:\n"
+            raise CheckpointError("lucid.utils.checkpoint: Recomputed values for the following tensors have different metadata "
+                                  f"than during the forward pass.\ntensor at position {place.number}:\n"
                                   f"saved metadata: {_described(place.meta)}\nrecomputed metadata: {_described(meta)}")
 
 

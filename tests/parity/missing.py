@@ -27,7 +27,9 @@ NAMESPACES = {name: name for name in """Tensor nn nn.functional nn.init nn.utils
     nn.utils.parametrizations nn.utils.stateless optim optim.lr_scheduler optim.swa_utils linalg fft special autograd
     autograd.functional autograd.forward_ad autograd.graph func random serialization""".split()}
 NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu",
-              **{name: name for name in ("distributed", "multiprocessing", "nn.attention", "nn.parallel", "testing")}}
+              **{name: name for name in (
+                  "amp", "distributed", "hub", "multiprocessing", "nn.attention", "nn.parallel", "testing", "utils._pytree",
+                  "utils.checkpoint", "utils.dlpack", "utils.hooks")}}
 #: Shell patterns, for names that stand together where lucid has none of them.
 PATTERNS = """[!i]*_copy *sparse* *quantize* q_* qint* quint* cudnn_* miopen_* mkldnn_* fbgemm_* sym_* Sym* *Storage rnn_* *autocast*
     float8_* int[1-7] uint[1-7] bits[1-9]* *_polynomial_* *bessel_* batch_norm_* native_* *_with_indices *Stream* CUDA* *Tensor
@@ -106,7 +108,7 @@ def text() -> str:
     for name in ("", "utils"):
         package = _find(torch, name)
         prefix = f"{name}." if name else ""
-        absent = [f"{prefix}{part}" for part in _submodules(package) if f"{prefix}{part}" not in known and _find(lucid, part) is None]
+        absent = [f"{prefix}{part}" for part in _submodules(package) if f"{prefix}{part}" not in known and _find(lucid, f"{prefix}{part}") is None]
         lines.append(f"| modules of `torch{'.' if name else ''}{name}` | {' '.join(f'`{part}`' for part in absent)} |")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 

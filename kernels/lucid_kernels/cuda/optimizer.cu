@@ -177,9 +177,9 @@ template <typename T> __device__ __forceinline__ bool unscale_element(T* element
   return !(g - g == 0);
 }
 
-// One thread of each block that has met an element that is not finite sets `found` to 1.
+// One thread of each block that has met an element that is not finite sets `found` to 1: all write the same.
 __device__ __forceinline__ void report(bool bad, float* found) {
-  if (__syncthreads_or(bad) && threadIdx.x == 0) atomicExch(found, 1.0f);
+  if (__syncthreads_or(bad) && threadIdx.x == 0) *found = 1.0f;
 }
 
 template <typename T>
