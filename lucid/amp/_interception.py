@@ -43,7 +43,7 @@ class Intercepted:
         original = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__,
                                 function.__closure__)
         original.__kwdefaults__ = function.__kwdefaults__
-        functools.update_wrapper(original, function)
+        original.__dict__.update(function.__dict__)
         self.instead = _code(self._handler(original), function.__code__)
 
     def _handler(self, original: Callable[..., Any]) -> Callable[..., Any]:

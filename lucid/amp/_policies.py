@@ -1,6 +1,7 @@
 """What autocast does with the arguments of an operation: a policy calls the operation with others."""
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -38,11 +39,17 @@ def _wide(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...
     return _called(function, _dtypes.float32, device, args, keywords)
 
 
+@functools.cache
+def _position_of_dtype(function: Function) -> int | None:
+    """Which argument `dtype` is; None where it is a keyword only."""
+    parameters = list(inspect.signature(function).parameters.values())
+    return next((i for i, p in enumerate(parameters) if p.name == "dtype" and p.kind is p.POSITIONAL_OR_KEYWORD), None)
+
+
 def _wide_dtype(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """float32 as the argument `dtype`, unless the caller gives one or the first argument is no float."""
-    parameters = list(inspect.signature(function).parameters)
-    position = parameters.index("dtype") if "dtype" in parameters else len(args)
-    given = args[position] if position < len(args) else keywords.get("dtype")
+    position = _position_of_dtype(function)
+    given = args[position] if position is not None and position < len(args) else keywords.get("dtype")
     first = args[0] if args else next(iter(keywords.values()))
     if given is not None or not eligible(first, device):
         return function(*args, **keywords)

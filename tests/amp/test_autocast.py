@@ -40,6 +40,7 @@ def test_dtypes_of_functions_methods_and_operators(device: str, low: Any) -> Non
         assert lucid.nn.Linear(4, 2, device=device)(x).dtype == low
         assert (x + half).dtype == "float32" and (half + half).dtype == low and lucid.stack([x, half]).dtype == "float32"
         assert (x.double() @ x.double()).dtype == "float64"
+        assert half.sum(0, dtype=low).dtype == F.softmax(half, 0, 3, low).dtype == lucid.softmax(half, 0, low).dtype == low
         assert (half**2).dtype == half.exp().dtype == half.sum().dtype == (low if device == "cpu" else "float32")
     assert (x @ x).dtype == "float32" and mse_loss(half, half).dtype == low
 
