@@ -22,8 +22,9 @@ from .. import _dtypes
 from ..backends import TABLES, as_array
 from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
-from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS
+from .grad_mode import ANOMALY, GRAD, HOOKS, INFERENCE, LEVELS
 from .grad_mode import mode as grad_mode
+from .graph import pack
 from .levels import lifted
 from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
@@ -32,6 +33,7 @@ Vjp = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Vjp]
 _new = object.__new__
 by_kernel: dict[str, Op] = {}  # an operation with the gradient rule of each kernel that has one: forward mode uses it
+_UNUSUAL = ANOMALY | HOOKS
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
@@ -116,21 +118,24 @@ class Op:
         if flags & LEVELS:
             parents = lifted(parents, result)
         node = Node(self.name, parents, vjp, self.saves)
-        if flags & ANOMALY:
-            node.trace = traceback.format_stack()[:-2]
         if not many:
             out._node = node
             if self.saved_outputs:
                 node.kept = [(result, version_box(out), -1)]
-            return
-        outputs = range(len(out)) if self.outputs is None else self.outputs
-        single = len(outputs) == 1
-        for index in outputs:
-            if out[index] is not None:
-                out[index]._node = node if single else Slot(node, index)
-        if self.saved_outputs:
-            node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
-                         for i in self.saved_outputs]  # type: ignore[union-attr]
+        else:
+            outputs = range(len(out)) if self.outputs is None else self.outputs
+            single = len(outputs) == 1
+            for index in outputs:
+                if out[index] is not None:
+                    out[index]._node = node if single else Slot(node, index)
+            if self.saved_outputs:
+                node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
+                             for i in self.saved_outputs]  # type: ignore[union-attr]
+        if flags & _UNUSUAL:
+            if flags & ANOMALY:
+                node.trace = traceback.format_stack()[:-2]
+            if flags & HOOKS:
+                pack(node)
 
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""

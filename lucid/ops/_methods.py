@@ -41,7 +41,8 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     plain = {"value": 1} if row and row.attributes == "value" else {}
     scale = row.scaled if row else 0
     # Beside `self`; -1: `overwrite` does not do.
-    others = 2 if plain else function.__code__.co_argcount - 1 if single and row and row.in_place else -1
+    count = function.__code__.co_argcount - 1
+    others = 2 if plain else count if single and row and row.in_place else -1
 
     def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
         factor = value if plain else alpha
@@ -63,7 +64,6 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
             if operator and not is_operand(args[0]):
                 return NotImplemented
             factors = _FACTORS_FIRST.get(name, ())
-            count = function.__code__.co_argcount - 1
             if not args or not isinstance(args[0], (float, int)) or not count < len(args) <= count + len(factors):
                 raise
         # The signature of old: `add_(2, other)` for `add_(other, alpha=2)`.

@@ -71,15 +71,15 @@ def _compute_into(out: Tensor, function: Function, first: Tensor, *args: Any, **
     return result if box.count == before else out
 
 
-def fills_out(function: Any = None, *, warns: bool = False) -> Any:
+def fills_out(function: Any = None, *, warns: bool = False, defined: bool = True) -> Any:
     """Give `function`, which makes a tensor of a `dtype` on a `device`, the keyword `out`: the tensor to fill and return, whose
     dtype and device those are.
 
-    `out` gets the shape of the result, with a warning only if the function `warns`. Raises RuntimeError for another `dtype`
+    `out` gets the shape of the result, with a warning only if the function `warns`, and its elements if they are `defined`. Raises RuntimeError for another `dtype`
     or `device` than its own, and where it is a leaf that requires grad.
     """
     if function is None:
-        return functools.partial(fills_out, warns=warns)
+        return functools.partial(fills_out, warns=warns, defined=defined)
 
     @functools.wraps(function)
     def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
@@ -97,7 +97,11 @@ def fills_out(function: Any = None, *, warns: bool = False) -> Any:
         requires_grad = keywords.pop("requires_grad", False)
         result = function(*args, **{**keywords, "dtype": out.dtype, "device": out.device})
         _require_device(result, out)
-        _write(result, out, warns)
+        if defined:
+            _write(result, out, warns)
+        elif out.shape != result.shape:
+            refuse_inference(out)
+            out._swap_array(result._array)
         if requires_grad:
             out.requires_grad = True
         return out

@@ -77,13 +77,13 @@ def test_geometry(launch):
 
 
 def test_a_kernel_is_compiled_once(launch, monkeypatch):
-    first = launch.kernel("softmax", "softmax<float, false, true>")
-    assert launch.kernel("softmax", "softmax<float, false, true>") is first
+    first = launch.kernel("softmax", "softmax_rows<float, 4>")
+    assert launch.kernel("softmax", "softmax_rows<float, 4>") is first
     read = []
     monkeypatch.setattr(launch, "source", lambda name: read.append(name) or source.load(name))
     launch.reload()
-    assert launch.kernel("softmax", "softmax<float, false, true>") is not first
-    launch.kernel("softmax", "softmax<double, false, true>")
+    assert launch.kernel("softmax", "softmax_rows<float, 4>") is not first
+    launch.kernel("softmax", "softmax_rows<double, 2>")
     assert read == ["softmax"]
     with pytest.raises(TypeError, match="complex64"):
         launch.ctype(np.complex64)
