@@ -75,8 +75,8 @@ def fills_out(function: Any = None, *, warns: bool = False, defined: bool = True
     """Give `function`, which makes a tensor of a `dtype` on a `device`, the keyword `out`: the tensor to fill and return, whose
     dtype and device those are.
 
-    `out` gets the shape of the result, with a warning only if the function `warns`, and its elements if they are `defined`. Raises RuntimeError for another `dtype`
-    or `device` than its own, and where it is a leaf that requires grad.
+    `out` gets the shape of the result, with a warning only if the function `warns`, and its elements if they are `defined`.
+    Raises RuntimeError for another `dtype` or `device` than its own, and where it is a leaf that requires grad.
     """
     if function is None:
         return functools.partial(fills_out, warns=warns, defined=defined)
@@ -99,9 +99,10 @@ def fills_out(function: Any = None, *, warns: bool = False, defined: bool = True
         _require_device(result, out)
         if defined:
             _write(result, out, warns)
-        elif out.shape != result.shape:
-            refuse_inference(out)
-            out._swap_array(result._array)
+        else:
+            _require_writable(out)
+            if out.shape != result.shape:
+                out._swap_array(result._array)
         if requires_grad:
             out.requires_grad = True
         return out
@@ -157,10 +158,14 @@ def _require_device(result: Tensor, out: Tensor) -> None:
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but it is on {out.device}")
 
 
-def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
+def _require_writable(out: Tensor) -> None:
     refuse_inference(out)
     if grad_mode.get() & GRAD:
         refuse_leaf(out)
+
+
+def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
+    _require_writable(out)
     if out.shape == result.shape:
         store(out, result.detach()._array)
         return out
