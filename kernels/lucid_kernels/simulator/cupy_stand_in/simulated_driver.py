@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .. import guard
 from . import cublas, memory, streams
 from .array import ndarray
 from .kernels import functions, launches
@@ -39,7 +38,8 @@ def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
 
     def launch(keep_alive: Any = values) -> None:
         kernel.launch(grid, block, pointers, shared, arrays)
-        guard.check_all()
+        for allocation in allocations:
+            allocation.check()
 
     launches.append((kernel.name, grid, block))
     _run(launch, allocations)
