@@ -7,6 +7,7 @@ import functools
 import sys
 from typing import Any
 
+from .builtins import publish
 from .lazy import LAZY, load
 
 _COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
@@ -24,8 +25,11 @@ _INSTEAD = {
 def _absent(module: str, name: str) -> Any:
     where = LAZY.get(module, {}).get(name)
     if where is not None:
-        found = vars(sys.modules[module])[name] = load(where)  # from now on without this function
-        return found
+        space = vars(sys.modules[module])
+        space[name] = load(where)  # from now on without this function
+        if module == "lucid":
+            publish(space, [name])
+        return space[name]
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
         message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"

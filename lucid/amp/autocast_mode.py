@@ -132,12 +132,34 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 # PyTorch's older names, for one kind of device each.
-get_autocast_cpu_dtype = functools.partial(get_autocast_dtype, "cpu")
-get_autocast_gpu_dtype = functools.partial(get_autocast_dtype, "gpu")
-is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
-set_autocast_cpu_dtype = functools.partial(set_autocast_dtype, "cpu")
-set_autocast_cpu_enabled = functools.partial(set_autocast_enabled, "cpu")
-set_autocast_gpu_dtype = functools.partial(set_autocast_dtype, "gpu")
+def get_autocast_cpu_dtype() -> Any:
+    """`get_autocast_dtype` of the CPU."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """`get_autocast_dtype` of GPUs."""
+    return get_autocast_dtype("gpu")
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """`is_autocast_enabled` of the CPU."""
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """`set_autocast_dtype` of the CPU."""
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype: Any) -> None:
+    """`set_autocast_dtype` of GPUs."""
+    set_autocast_dtype("gpu", dtype)
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """`set_autocast_enabled` of the CPU."""
+    set_autocast_enabled("cpu", enabled)
 
 
 def clear_autocast_cache() -> None:
