@@ -78,6 +78,7 @@ def check_channels_last() -> None:
     from lucid_kernels.cuda.pooling import pool2d
 
     test_pool2d.test_halves_and_channels_last(cp, None, pool2d, "overlap", np.float16, 16)
+    test_pool2d.test_adaptive_maxima_of_channels_that_come_last(cp, None, pool2d, np.float16)
 
 
 def check_bad_index() -> None:
