@@ -56,7 +56,7 @@ KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm"
            "optimizer", "products")
 #: Of the whole library on a CPU, without targets but for some of `func`.
 SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
-          "small_matrices", "distributions", "func")
+          "small_matrices", "distributions", "func", "small_ops", "scripts")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: On a GPU there are more.
