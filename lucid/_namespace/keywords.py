@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layout import Layout
+from .forwarding import forwarding
 
 Function = Callable[..., Any]
 
@@ -29,8 +30,7 @@ def with_all_keywords(function: Function) -> Function:
 
 
 def _renaming(function: Function, names: dict[str, str]) -> Function:
-    @functools.wraps(function)
-    def accepting(*args: Any, **keywords: Any) -> Any:
+    def general(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except TypeError:
@@ -41,6 +41,8 @@ def _renaming(function: Function, names: dict[str, str]) -> Function:
                 raise
         return function(*args, **renamed)
 
+    own = getattr(function, "without_out", None)
+    accepting = functools.wraps(function)(forwarding(own or function, general, own is not None, True))
     accepting.has_all_keywords = True  # type: ignore[attr-defined]
     return accepting
 

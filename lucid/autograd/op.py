@@ -191,6 +191,45 @@ class UnaryOp(Op):
         return out
 
 
+class BinaryOp(Op):
+    """`Op` for two tensors and one output that is not a view: the same, without the loops."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Any, b: Any, **attributes: Any) -> Any:
+        if a.__class__ is Overwriting:
+            return a.run(self, (a, b), attributes)
+        x, y = a._array, b._array
+        try:
+            table = TABLES.get(x.__class__) or TABLES[y.__class__]
+            array = table[self.kernel](x, y, **attributes)
+        except Exception as error:
+            array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
+        if array.__class__ not in TABLES:
+            array = as_array(array)
+        out = wrap(array)
+        flags = grad_mode.get()
+        if flags != GRAD:
+            if flags & INFERENCE:
+                mark_inference(out)
+            if not flags & GRAD:
+                return out
+        first, second = a._node, b._node
+        if (first is not None or second is not None) and self.rule is not None:
+            if flags == GRAD and array.dtype in _differentiable:
+                # What `_record` does, without its checks.
+                vjp = self.rule((first is not None, second is not None), a._for_graph(), b._for_graph(), **attributes)
+                if clock.any_inference:
+                    check_inference(vjp, self.name)
+                out._node = node = Node(self.name, (first, second), vjp, self.saves)
+                if self.saved_outputs:
+                    out._version_box = box = Version()
+                    node.kept = [(array, box, -1)]
+            else:
+                self._record(out, array, [first, second], (a, b), attributes, flags)
+        return out
+
+
 class ViewOp(Op):
     """`Op` for one input and one output that shares its memory: the same, without the loops."""
 

@@ -56,8 +56,8 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
 
 @writes("target")
 def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
-    """Write what the kernel `name` computes of `target` and `operands` into `target`, if that is all that there is to do; False,
-    with nothing done, otherwise.
+    """Write what the kernel `name` computes of `operands` into `target`, which may be one of them, if that is all that there is to
+    do; False, with nothing done, otherwise.
 
     So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and scalars, of
     which nothing is recorded, but for large formulas. This takes a third of the time of `Overwriting`, which can do everything.
@@ -70,7 +70,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
         return False
     if array.__class__ is not np.ndarray or array.base is not None:
         return False
-    arrays: list[Any] = [array]
+    arrays: list[Any] = []
     tracked = target._node is not None or target._view is not None
     for operand in operands:
         if isinstance(operand, Tensor):
@@ -93,7 +93,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
     try:
         TABLES[np.ndarray][name](*arrays, out=array, **attributes)
     except Exception as error:
-        raise explain(name, (target, *operands), error) from error
+        raise explain(name, operands, error) from error
     (target._version_box or version_box(target)).bump()
     return True
 

@@ -22,6 +22,7 @@ from ..backends.elementwise import ROWS
 from ..tensor import Tensor
 from ._independence import rebase_with_zeros
 from ._operands import is_operand, operator, reflected
+from ._out import kernel_call
 from ._out import method as as_method
 
 families: list[ModuleType] = []
@@ -38,22 +39,22 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     single = getattr(function, "single", False)
     name = function.__name__
     row = ROWS.get(name)
-    plain = {"value": 1} if row and row.attributes == "value" else {}
+    operands, plain = kernel_call(function)
+    others = operands - 1  # beside `self`
     scale = row.scaled if row else 0
-    # Beside `self`; -1: `overwrite` does not do.
-    others = 2 if plain else function.__code__.co_argcount - 1 if single and row and row.in_place else -1
 
     def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
         factor = value if plain else alpha
         if factor.__class__ not in (float, int) or rest or not (plain or scale):
             return False
         if plain:
-            return alpha is None and overwrite(self, name, args, value=factor)
-        return value is None and overwrite(self, "add_scaled", args, alpha=scale * factor)
+            return alpha is None and overwrite(self, name, (self, *args), value=factor)
+        return value is None and overwrite(self, "add_scaled", (self, *args), alpha=scale * factor)
 
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        if len(args) == others and (overwrite(self, name, args, **plain) if not keywords else scaled(self, args, **keywords)):
+        if len(args) == others and (
+                overwrite(self, name, (self, *args), **plain) if not keywords else scaled(self, args, **keywords)):
             return self
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)

@@ -66,6 +66,8 @@ def _of(module: str, name: str) -> Callable[..., Any]:
 
 
 def _numpy(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
+    if bias is None and out is None:
+        return np.matmul(a, b)  # the keyword alone takes 0.1 us
     return _plus(np.matmul(a, b, out=out), bias)
 
 
