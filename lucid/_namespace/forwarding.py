@@ -1,8 +1,8 @@
 """Keywords beside a function's own, in one Python frame for the calls that do not use them.
 
-A wrapper that takes ``*args, **keywords`` builds a tuple and a dict for each call, and two of them stand before many functions. One
-that has the parameters of the function itself takes half of the time of the first. Such wrappers are copies of a few templates,
-as compiling one for each function would take long at import.
+A wrapper that takes ``*args, **keywords`` builds a tuple and a dict for each call, and two of them would stand before many
+functions. One that has the parameters of the function itself takes half of the time. Such wrappers are copies of a few
+templates, as compiling one for each function would take long at import.
 """
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
 
 @writes("target")
 def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
-    """Write what the kernel `name` computes of `operands` into `target`, which may be one of them, if that is all that there is to
-    do; False, with nothing done, otherwise.
+    """Write what the kernel `name` computes of `operands` into `target`, which may be one of them, if that is all that there is
+    to do; False, with nothing done, otherwise.
 
     So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and scalars, of
     which nothing is recorded, but for large formulas. This takes a third of the time of `Overwriting`, which can do everything.
