@@ -168,7 +168,9 @@ class UnaryOp(Op):
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         if array.__class__ is not source.__class__:
             array = as_array(array)
-        out = wrap(array)
+        out = _new(Tensor)  # as `wrap`, without the call
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
         flags = grad_mode.get()
         if flags != GRAD:
             if flags & INFERENCE:
@@ -207,7 +209,9 @@ class BinaryOp(Op):
             array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
         if array.__class__ not in TABLES:
             array = as_array(array)
-        out = wrap(array)
+        out = _new(Tensor)  # as `wrap`, without the call
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
         flags = grad_mode.get()
         if flags != GRAD:
             if flags & INFERENCE:
@@ -244,7 +248,10 @@ class ViewOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
-        out, node, flags = wrap(array), a._node, grad_mode.get()
+        out = _new(Tensor)
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
+        node, flags = a._node, grad_mode.get()
         if node is not None and flags & GRAD and self.rule is not None:
             if flags == GRAD and not a._replaceable:
                 vjp = self.rule(_NEEDED, a, **attributes)

@@ -43,6 +43,8 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
 
 def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:
     """``a @ b`` of matrices, and the sums of the rows of `a`; None instead where no product has them at hand."""
+    if a.size * b.shape[1] < tuning.SHARED_FROM:  # the same without a look
+        return matmul(a, b), None
     return _WITH_SUMS.choose(problem_of(a, b)).run(a, b)
 
 
