@@ -36,11 +36,13 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool) -> F
     def rest(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What was given, to `general`: the others keep their defaults."""
         positional = 0
+        if len(keywords) == 1 and "out" in keywords and not (required and values[required - 1] is _MISSING):
+            positional = count  # all of them: none has another name
         while positional < count and values[positional] is not usual[positional]:
             positional += 1
-        for name, value, default in zip(names[positional:], values[positional:], usual[positional:], strict=True):
-            if value is not default:
-                keywords[name] = value
+        for place in range(positional, len(values)):
+            if values[place] is not usual[place]:
+                keywords[names[place]] = values[place]
         return general(*values[:positional], **keywords)
 
     template = _template(count, named, required, out, others)

@@ -30,16 +30,18 @@ def with_all_keywords(function: Function) -> Function:
 
 
 def _renaming(function: Function, names: dict[str, str]) -> Function:
+    call = getattr(function, "general", function)  # of `accepts_out`, without the frame before it
+
     def general(*args: Any, **keywords: Any) -> Any:
         try:
-            return function(*args, **keywords)
+            return call(*args, **keywords)
         except TypeError:
             if names.keys().isdisjoint(keywords):
                 raise
             renamed = {names.get(name, name): value for name, value in keywords.items()}
             if len(renamed) < len(keywords):  # both `dim` and `axis`
                 raise
-        return function(*args, **renamed)
+        return call(*args, **renamed)
 
     own = getattr(function, "without_out", None)
     accepting = functools.wraps(function)(forwarding(own or function, general, own is not None, True))

@@ -48,13 +48,12 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
         if factor.__class__ not in (float, int) or rest or not (plain or scale):
             return False
         if plain:
-            return alpha is None and overwrite(self, name, (self, *args), value=factor)
-        return value is None and overwrite(self, "add_scaled", (self, *args), alpha=scale * factor)
+            return alpha is None and overwrite(self, name, args, value=factor)
+        return value is None and overwrite(self, "add_scaled", args, alpha=scale * factor)
 
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        if len(args) == others and (
-                overwrite(self, name, (self, *args), **plain) if not keywords else scaled(self, args, **keywords)):
+        if len(args) == others and (overwrite(self, name, args, **plain) if not keywords else scaled(self, args, **keywords)):
             return self
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)

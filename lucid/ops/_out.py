@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
 from .._namespace.forwarding import forwarding
 from ..autograd.errors import type_name
@@ -43,7 +45,7 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
             return function(*args, **keywords)
         if not keywords and isinstance(out, Tensor):
             operands, attributes = kernel_call(function)
-            if len(args) == operands and overwrite(out, name, args, **attributes):
+            if len(args) == operands and overwrite(out, name, args[1:], args[0], **attributes):
                 return out
         if grad_mode.get() & GRAD and not leaf and _require_grad((*args, *keywords.values(), out)):
             raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
@@ -62,7 +64,7 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
             return deliver(result, out, castable, refusal, warns)
 
     accepting: Any = functools.wraps(function)(forwarding(function, general, True, False))
-    accepting.without_out = function
+    accepting.without_out, accepting.general = function, general
     accepting.single = False
     return accepting
 
@@ -149,7 +151,7 @@ def _require_grad(values: Sequence[Any]) -> bool:
     """Whether a tensor among `values`, or in tuples and lists among them, requires grad."""
     for value in values:
         if isinstance(value, Tensor):
-            if value.requires_grad:
+            if value._node is not None:
                 return True
         elif isinstance(value, (tuple, list)) and _require_grad(value):
             return True
@@ -168,6 +170,8 @@ def _check(result: Tensor, out: Any, castable: bool = False, refusal: type[Excep
 
 
 def _require_device(result: Tensor, out: Tensor) -> None:
+    if out._array.__class__ is np.ndarray is result._array.__class__:
+        return
     if out.device != result.device:
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but it is on {out.device}")
 
@@ -176,8 +180,8 @@ def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
     refuse_inference(out)
     if grad_mode.get() & GRAD:
         refuse_leaf(out)
-    if out.shape == result.shape:
-        store(out, result.detach()._array)
+    if out._array.shape == result._array.shape:
+        store(out, result._array)
         return out
     if out.numel() and warns:
         warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
