@@ -173,7 +173,9 @@ class UnaryOp(Op):
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         if array.__class__ is not source.__class__:
             array = as_array(array)
-        out = wrap(array)
+        out = _new(Tensor)  # as `wrap`, without the call
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
         flags = grad_mode.get()
         if flags != GRAD:
             if flags & INFERENCE:
@@ -196,6 +198,47 @@ class UnaryOp(Op):
         return out
 
 
+class BinaryOp(Op):
+    """`Op` for two tensors and one output that is not a view: the same, without the loops."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Any, b: Any, **attributes: Any) -> Any:
+        if a.__class__ is Overwriting:
+            return a.run(self, (a, b), attributes)
+        x, y = a._array, b._array
+        try:
+            table = TABLES.get(x.__class__) or TABLES[y.__class__]
+            array = table[self.kernel](x, y, **attributes)
+        except Exception as error:
+            array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
+        if array.__class__ not in TABLES:
+            array = as_array(array)
+        out = _new(Tensor)  # as `wrap`, without the call
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
+        flags = grad_mode.get()
+        if flags != GRAD:
+            if flags & INFERENCE:
+                mark_inference(out)
+            if not flags & GRAD:
+                return out
+        first, second = a._node, b._node
+        if (first is not None or second is not None) and self.rule is not None:
+            if flags == GRAD and array.dtype in _differentiable:
+                # What `_record` does, without its checks.
+                vjp = self.rule((first is not None, second is not None), a._for_graph(), b._for_graph(), **attributes)
+                if clock.any_inference:
+                    check_inference(vjp, self.name)
+                out._node = node = Node(self.name, (first, second), vjp, self.saves)
+                if self.saved_outputs:
+                    out._version_box = box = Version()
+                    node.kept = [(array, box, -1)]
+            else:
+                self._record(out, array, [first, second], (a, b), attributes, flags)
+        return out
+
+
 class ViewOp(Op):
     """`Op` for one input and one output that shares its memory: the same, without the loops."""
 
@@ -210,7 +253,10 @@ class ViewOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
-        out, node, flags = wrap(array), a._node, grad_mode.get()
+        out = _new(Tensor)
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
+        node, flags = a._node, grad_mode.get()
         if node is not None and flags & GRAD and self.rule is not None:
             if flags == GRAD and not a._replaceable:
                 vjp = self.rule(_NEEDED, a, **attributes)

@@ -55,9 +55,9 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
 
 
 @writes("target")
-def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
-    """Write what the kernel `name` computes of `target` and `operands` into `target`, if that is all that there is to do; False,
-    with nothing done, otherwise.
+def overwrite(target: Tensor, name: str, operands: Sequence[Any], first: Any = None, /, **attributes: Any) -> bool:
+    """Write what the kernel `name` computes of `target`, or of `first` if that is given, and `operands` into `target`, if that is
+    all that there is to do; False, with nothing done, otherwise.
 
     So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and scalars, of
     which nothing is recorded, but for large formulas. This takes a third of the time of `Overwriting`, which can do everything.
@@ -72,6 +72,14 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
         return False
     arrays: list[Any] = [array]
     tracked = target._node is not None or target._view is not None
+    if first is not None:
+        if not isinstance(first, Tensor):
+            return False
+        source = first._array
+        if source.__class__ is not np.ndarray or source.dtype is not dtype or source.shape != shape or source.base is not None:
+            return False
+        arrays[0] = source
+        tracked = tracked or first._node is not None
     for operand in operands:
         if isinstance(operand, Tensor):
             other = operand._array
@@ -93,7 +101,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
     try:
         TABLES[np.ndarray][name](*arrays, out=array, **attributes)
     except Exception as error:
-        raise explain(name, (target, *operands), error) from error
+        raise explain(name, (target if first is None else first, *operands), error) from error
     (target._version_box or version_box(target)).bump()
     return True
 

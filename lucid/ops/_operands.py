@@ -306,6 +306,11 @@ def integers(sizes: Any) -> tuple[int, ...]:
     """A shape given as ``(2, 3)`` or ``((2, 3),)``: the arguments of `reshape(2, 3)` and `reshape((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
+    for size in sizes:
+        if size.__class__ is not int:
+            break
+    else:
+        return tuple(sizes)
     try:
         return tuple([size.__index__() for size in sizes])  # also of ints of a class of `fuse`, which `index` does not ask
     except AttributeError:
