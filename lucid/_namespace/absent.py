@@ -10,14 +10,14 @@ from typing import Any
 from .lazy import LAZY, load
 
 _CAST = "there is no automatic mixed precision: cast the model and its input, as in model.bfloat16()"
-_COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
+_COMPILE = "lucid.compile records what a function runs, and replays it; lucid.fuse compiles a function of elementwise operations"
 _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
 _DENSE = "tensors are dense; gradients too"
 _PROCESSES = "a model trains in one process on one device"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
     **dict.fromkeys(("amp", "autocast", "GradScaler"), _CAST),
-    **dict.fromkeys(("compile", "compiler", "jit", "fx"), _COMPILE),
+    **dict.fromkeys(("jit", "fx"), _COMPILE),
     **dict.fromkeys(("export", "onnx", "package", "hub"), _CODE),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
     "DistributedSampler": _PROCESSES,

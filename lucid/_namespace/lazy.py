@@ -4,12 +4,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "distributed distributions multiprocessing testing types"
+_MODULES = "compiler distributed distributions multiprocessing testing types"
 _TRANSFORMS = {"batches": "vmap", "reverse": "grad grad_and_value vjp jacrev", "forward": "jvp jacfwd hessian linearize",
                "batch_norm": "replace_all_batch_norm_modules_", "functional": "functionalize"}
 #: "module:name", or a module.
 LAZY: dict[str, dict[str, str]] = {
-    "lucid": {**{name: f"lucid.{name}" for name in _MODULES.split()}, "vmap": "lucid.func.batches:vmap"},
+    "lucid": {**{name: f"lucid.{name}" for name in _MODULES.split()}, "vmap": "lucid.func.batches:vmap",
+              "compile": "lucid.compiler.compiled:compile"},
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
