@@ -1,12 +1,13 @@
 """`compile`: functions and modules that are recorded twice, and replayed from then on.
 
-The first two calls with a signature run eagerly under a recorder. If both ran the same kernels on the same tensors with the same
-attributes, the third one replays them. So what a recorder cannot see, such as a number of Python that is another one at each call,
-is found out before anything depends on it.
+The first two calls with a signature run eagerly under a recorder. If both ran the same kernels on the same tensors with the
+same attributes, the third one replays them. So what a recorder cannot see, such as a number of Python that is another one at
+each call, is found out before anything depends on it.
 """
 from __future__ import annotations
 
 import functools
+import threading
 import types
 import warnings
 from collections.abc import Callable
@@ -17,10 +18,11 @@ from .. import _dtypes, _recording, backends
 from .._pytree import tree_flatten
 from ..autograd.grad_mode import mode as grad_mode
 from ..nn.modules.module import Module
+from ..nn.modules.module.global_hooks import around_calls
 from ..tensor import Tensor
 from .plan import Plan, differences, layout
 from .recorder import GraphBreak, Recorder
-from .watch import PLAIN, Environment, Unwatchable
+from .watch import PLAIN, Environment, Unwatchable, same
 
 RECOMPILE_LIMIT = 8  # signatures of one function, as in PyTorch
 
@@ -42,16 +44,17 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, verify: int, recompile_limit: int) -> None:
         functools.update_wrapper(self, function, updated=())
-        self._function = function
+        self._compiled_function = function
         self._options = (fullgraph, verify, recompile_limit)
         self._signatures: dict[Any, _Signature] = {}
         self._eager: str | None = None  # why the function always runs eagerly
         self._full = False
         self._replays = 0
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The plans stay behind. A method is looked up by name when a pickle is read, and would be found here: its parts are not.
-        function = self._function
+        function = self._compiled_function
         parts = (function.__func__, function.__self__) if isinstance(function, types.MethodType) else (function, None)
         return object.__new__, (Compiled,), (*parts, self._options)
 
@@ -79,8 +82,15 @@ class Compiled:
         self._eager, self._full = None, False
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if self._eager is not None or clock.levels or backends.is_observed() or _recording.current() is not None:
-            return self._function(*args, **keywords)
+        if (self._eager is not None or clock.levels or around_calls or backends.is_observed()
+                or _recording.current() is not None or not self._lock.acquire(blocking=False)):
+            return self._compiled_function(*args, **keywords)  # also while another thread replays or records
+        try:
+            return self._called(args, keywords)
+        finally:
+            self._lock.release()
+
+    def _called(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         leaves, spec = tree_flatten((args, keywords))
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         key, held = self._key(leaves, spec)
@@ -94,7 +104,7 @@ class Compiled:
                         return self._verified(plan, args, keywords, leaves, tensors)
                     return plan.run(tensors)
         if self._full:
-            return self._function(*args, **keywords)
+            return self._compiled_function(*args, **keywords)
         if signature is None:
             signature = self._signatures[key] = _Signature(held)
         return self._record(signature, args, keywords, leaves, tensors)
@@ -107,6 +117,7 @@ class Compiled:
             if isinstance(leaf, Tensor):
                 array, grad = leaf._array, leaf._grad
                 key.append((leaf.__class__, layout(array) if not leaf.is_meta else None, leaf._node is not None, leaf.is_leaf,
+                            leaf._node is not None and bool(leaf._node.hooks or getattr(leaf._node, "post_accumulate_hooks", None)),
                             None if grad is None else layout(grad._array), leaf._view is not None,
                             first.setdefault(id(array), number)))
             elif isinstance(leaf, PLAIN) and not isinstance(leaf, slice):
@@ -122,7 +133,7 @@ class Compiled:
             recorder, result = self._recorded(args, keywords, leaves, tensors)
         except Unwatchable as error:
             self._give_up(str(error))
-            return self._function(*args, **keywords)
+            return self._compiled_function(*args, **keywords)
         if recorder.reason is not None:
             self._give_up(recorder.reason)
             return result
@@ -149,16 +160,21 @@ class Compiled:
     def _recorded(self, args: Any, keywords: Any, leaves: list[Any], tensors: list[Tensor]) -> tuple[Recorder, Any]:
         """The recording of one eager call, and what it returns."""
         others = tuple(leaf for leaf in leaves if not isinstance(leaf, Tensor))
-        recorder = Recorder(Environment((self._function, *others)), tensors, self._options[0])
+        recorder = Recorder(Environment((self._compiled_function, *others)), tensors, self._options[0])
         if any(t._node is not None and not t.is_leaf for t in tensors):
             recorder.refuse("an argument has a gradient that leads out of the function")
+        if any(t._node is not None and t._node.hooks for t in tensors) or any(
+                getattr(t._node, "post_accumulate_hooks", None) for t in tensors):
+            recorder.refuse("an argument has hooks")
         if any(t.is_meta for t in tensors):
             recorder.refuse("an argument has no elements")
         token = _recording.recorder.set(recorder)
         _recording.count(1)
         try:
             with backends.observe(recorder.kernel):
-                result = self._function(*args, **keywords)
+                result = self._compiled_function(*args, **keywords)
+            if not _unchanged(args, keywords, leaves):
+                recorder.refuse("it changes a container among its arguments")
             recorder.finish(result)
         finally:
             _recording.count(-1)
@@ -189,6 +205,12 @@ class Compiled:
     __name__: str
 
 
+def _unchanged(args: Any, keywords: Any, leaves: list[Any]) -> bool:
+    """Whether the containers among the arguments still hold the same `leaves`."""
+    now, _ = tree_flatten((args, keywords))
+    return len(now) == len(leaves) and all(a is b for a, b in zip(now, leaves, strict=True))
+
+
 def _shape_of(spec: Any) -> Any:
     """How arguments are nested, as something with a hash."""
     return spec.kind, repr(spec.context), tuple(map(_shape_of, spec.children))
@@ -199,7 +221,7 @@ def _alike(first: Recorder, second: Recorder) -> bool:
     replaced = {(id(event[1]), event[2]) for event in second.events if event[0] == "variable"}
     mine = {(id(c), str(k), get.__name__): content for get, c, k, content in first.environment.places}
     for get, container, key, content in second.environment.places:
-        if (id(container), key) not in replaced and not _same_place(
+        if (id(container), key) not in replaced and not same(
                 mine.get((id(container), str(key), get.__name__), first), content):
             return False
     for key, (_, grad, array) in second._before.items():
@@ -208,12 +230,6 @@ def _alike(first: Recorder, second: Recorder) -> bool:
                 grad is not None and layout(before[2]) != layout(array))):
             return False
     return True
-
-
-def _same_place(a: Any, b: Any) -> bool:
-    from .watch import same
-
-    return same(a, b)
 
 
 class OptimizedModule(Module):
@@ -245,16 +261,16 @@ class OptimizedModule(Module):
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "lucid",
             mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False, verify: int = 0,
             recompile_limit: int = RECOMPILE_LIMIT) -> Any:
-    """`model`, a function or a module, recorded while it runs and replayed without Python from its third call on; a decorator too.
+    """`model`, a function or a module, recorded while it runs and replayed without Python from its third call on.
 
     Replays give the same numbers, bit for bit. There is a plan for each signature: the layout of tensors, the values of other
     arguments, the gradient mode, and all variables, attributes and elements of containers that the function leads to. Steps of
     optimizers and schedulers and `clip_grad_norm_` are called as they are, so learning rates may change.
 
-    What cannot be replayed (`item`, `bool`, `numpy` and printing of tensors, shapes that depend on elements, changes of Python's
-    variables, results whose gradients are still to be computed) makes the function run eagerly from then on, with one warning
-    that names the line; with `fullgraph` it raises GraphBreak there. Not seen are effects outside of Python's variables, such as files,
-    sockets and the clock. Every `verify`-th replay is an eager call that is compared with the plan, kernel by kernel:
+    What cannot be replayed (`item`, `bool`, `numpy` and printing of tensors, shapes that depend on elements, changes of
+    Python's variables, results whose gradients are still to be computed) makes the function run eagerly from then on, with one
+    warning that names the line; with `fullgraph` it raises GraphBreak there. Not seen are effects outside of Python's
+    variables, such as files, sockets and the clock. Every `verify`-th replay is an eager call that is compared with the plan, kernel by kernel:
     RuntimeError names the first that differs. After `recompile_limit` plans others run eagerly, with a warning.
 
     `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is.

@@ -52,7 +52,7 @@ def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:
         return _equal(a.symbol, b.symbol, first, second)
     if isinstance(a, (tuple, list)):
         if a.__class__ is tuple and len(a) == 2 and a[0] in ("state", "grad") and a[1].__class__ is int:
-            return a[0] == b[0] and _equal_state(a[1], b[1], first, second)
+            return len(b) == 2 and a[0] == b[0] and _equal_state(a[1], b[1], first, second)
         return len(a) == len(b) and all(_equal(x, y, first, second) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
         return list(a) == list(b) and all(_equal(a[key], b[key], first, second) for key in a)
@@ -63,7 +63,8 @@ def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:
 
 
 def _equal_state(a: int, b: int, first: Recorder, second: Recorder) -> bool:
-    return first.state[a] is second.state[b] or (a == b and a in variables(first) and variables(first)[a] == variables(second).get(b))
+    mine, its = variables(first).get(a), variables(second).get(b)
+    return mine == its if mine is not None else first.state[a] is second.state[b]
 
 
 def variables(recorder: Recorder) -> dict[int, tuple[int, Any]]:
@@ -78,7 +79,7 @@ class Plan:
         self.recorder = recorder
         events = recorder.events
         replaced = {event[3]: event[1:3] for event in events if event[0] == "variable"}
-        moving = {event[1] for event in events if event[0] == "memory"} | set(replaced)
+        moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
         self._replaced = sorted(replaced.items())
         variable_places = {(id(container), key) for container, key in replaced.values()}
         self._places = [place for place in recorder.environment.places
@@ -87,7 +88,7 @@ class Plan:
         self._moving = [(n, recorder.state[n], layout(recorder.arrays[n])) for n in sorted(moving)]
         tensors = [*recorder.environment.tensors.values()]
         gone = {id(recorder.state[n]) for n in replaced}
-        self._traits = [(t, t._node is not None) for t in tensors if id(t) not in gone]
+        self._traits = [(t, t._node, _hooks(t)) for t in tensors if id(t) not in gone]
         before = recorder._before
         self._gradients = [(t, None if before[id(t)][1] is None else layout(before[id(t)][2])) for t in tensors
                            if id(t) not in gone and (before[id(t)][1] is not None or t._node is not None)]
@@ -97,6 +98,8 @@ class Plan:
         exec(compile(self._source, "<lucid.compile>", "exec"), names)
         self._run: Callable[..., list[Any]] = names["run"]
         self.spec = events[-1][2]
+        self._known_ids = frozenset(recorder.environment.tensors)
+        recorder.release()
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
     def holds(self, arguments: Sequence[Tensor]) -> bool:
@@ -108,12 +111,15 @@ class Plan:
         for tensor, array in self._fixed:
             if tensor._array is not array:
                 return False
-        for tensor, tracked in self._traits:
-            if (tensor._node is not None) is not tracked:
+        for tensor, node, hooks in self._traits:
+            if tensor._node is not node or (node is not None and _hooks(tensor) != hooks):
                 return False
         for tensor, place in self._gradients:
             grad = tensor._grad
-            if (grad is None) is not (place is None) or (grad is not None and (grad._node is not None or layout(grad._array) != place)):
+            if grad is None or place is None:
+                if grad is not place:
+                    return False
+            elif grad._node is not None or layout(grad._array) != place:
                 return False
         for number, (container, key) in self._replaced:
             now = container.get(key)
@@ -129,26 +135,20 @@ class Plan:
             own.add(id(array))
         return not any(id(t._array) in own or id(t) in self._known_ids for t in arguments)
 
-    @property
-    def _known_ids(self) -> frozenset[int]:
-        found = self.__dict__.get("_ids")
-        if found is None:
-            found = self.__dict__["_ids"] = frozenset(self.recorder.environment.tensors)
-        return found
-
     # ---- running it ----------------------------------------------------------------------------------------------
     def run(self, arguments: Sequence[Tensor]) -> Any:
         """What the function returns for these arguments."""
         leaves = self._run(arguments, self._state)
         if grad_mode.get() & INFERENCE:
             for leaf in leaves:
-                if leaf.__class__ is Tensor and not any(leaf is t for t in arguments):
+                if leaf.__class__ is Tensor and id(leaf) not in self._known_ids and not any(leaf is t for t in arguments):
                     mark_inference(leaf)
         return tree_unflatten(leaves, self.spec)
 
     def _written(self) -> tuple[str, dict[str, Any]]:
         """The source of the function, and the objects that it names."""
-        names: dict[str, Any] = {"wrap": wrap, "as_array": backends.as_array, "renew": _renew, "note": _note, "step": make_arguments}
+        names: dict[str, Any] = {"wrap": wrap, "as_array": backends.as_array, "renew": _renew, "note": _note, "same": _same,
+                                 "step": make_arguments}
         lines: list[list[Any]] = []  # text and the symbols in it
 
         def name(value: Any) -> str:
@@ -163,7 +163,10 @@ class Plan:
 
         def variable(symbol: Symbol) -> str:
             used.append(symbol)
-            return {"arg": "a", "state": "s", "grad": "g", "slot": "v", "seed": "seed", "offset": "offset"}[symbol[0]] + str(symbol[1])
+            return f"{_LETTERS[symbol[0]]}{symbol[1]}"
+
+        def tensor(target: Symbol) -> str:
+            return f"{'given' if target[0] == 'arg' else 'state'}[{target[1]}]"
 
         def expression(value: Any) -> str:
             if isinstance(value, Use):
@@ -188,13 +191,15 @@ class Plan:
         for event in self.recorder.events:
             kind = event[0]
             if kind == "kernel":
-                _, kernel_name, kernel_kind, operands, attributes, _, outputs, many, scalar = event
+                _, kernel_name, kernel_kind, operands, attributes, _, outputs, many, scalar, _ = event
                 kernel = backends.kernel_of(kernel_kind, kernel_name)
                 parts = [*map(expression, operands), *(f"{key}={expression(value)}" for key, value in attributes.items())]
                 call = f"{name(kernel)}({', '.join(parts)})"
                 reads = set(used)
                 targets = ["_" if o is None or o[0] != "slot" or o in reads else variable(o) for o in outputs]
-                if all(target == "_" for target in targets):
+                if not many and outputs[0] is not None and targets[0] == "_":
+                    add(f"same({call}, {variable(outputs[0])})")
+                elif all(target == "_" for target in targets):
                     add(call)
                 elif many:
                     add(f"{''.join(target + ', ' for target in targets)} = {call}")
@@ -217,11 +222,11 @@ class Plan:
                 add(call if output is None or output[0] != "slot" else f"{variable(output)} = {call}._array")
             elif kind == "grad":
                 value = "None" if event[2] is None else f"wrap({variable(event[2])})"
-                add(f"state[{event[1]}]._grad = {value}")
+                add(f"{tensor(event[1])}._grad = {value}")
             elif kind == "memory":
-                add(f"renew(state[{event[1]}], {variable(event[2])})")
+                add(f"renew({tensor(event[1])}, {variable(event[2])})")
             elif kind == "written":
-                add(f"note(state[{event[1]}], {event[2]})")
+                add(f"note({tensor(event[1])}, {event[2]})")
             elif kind == "variable":
                 add(f"{name(event[1])}[{name(event[2])}] = wrap({variable(event[4])})")
             else:
@@ -230,9 +235,14 @@ class Plan:
                     if output[0] == "tensor":
                         results.append(f"wrap({variable(output[1])}, {name(output[2])})")
                     else:
-                        results.append({"value": lambda v: name(v), "state": lambda v: f"state[{v}]",
-                                        "argument": lambda v: f"given[{v}]"}[output[0]](output[1]))
-                add(f"return [{', '.join(results)}]")
+                        results.append(name(output[1]) if output[0] == "value" else tensor(output) if output[0] != "again"
+                                       else f"results[{output[1]}]")
+                twice = [place for place, output in enumerate(event[1]) if output[0] == "again"]
+                text = ", ".join("None" if place in twice else result for place, result in enumerate(results))
+                add(f"results = [{text}]")
+                for place in twice:
+                    add(f"results[{place}] = {results[place]}")
+                add("return results")
         return self._joined(lines), names
 
     def _joined(self, lines: list[list[Any]]) -> str:
@@ -244,9 +254,9 @@ class Plan:
                 last[symbol] = number
                 first.setdefault(symbol, number)
         head = ["def run(given, state):"]
-        for kind, number in sorted(symbol for symbol in last if symbol[0] in ("arg", "state", "grad")):
-            head.append({"arg": f" a{number} = given[{number}]._array", "state": f" s{number} = state[{number}]._array",
-                         "grad": f" g{number} = state[{number}]._grad._array"}[kind])
+        for kind, number in sorted(symbol for symbol in last if symbol[0] != "slot"):
+            source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
+            head.append(f" {_LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
         ends: dict[int, list[Symbol]] = {}
         for symbol, number in last.items():
             ends.setdefault(number, []).append(symbol)
@@ -282,6 +292,21 @@ class Plan:
         lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.peak:,} bytes at one time"]
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
+
+
+_LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v"}
+
+
+def _hooks(tensor: Tensor) -> tuple[int, ...]:
+    """How many hooks wait for the gradient of a leaf."""
+    node = tensor._node
+    return () if node is None else (len(node.hooks or ()), len(getattr(node, "post_accumulate_hooks", None) or ()))
+
+
+def _same(result: Any, expected: Any) -> None:
+    """A kernel that returned one of its operands when it was recorded does so again."""
+    if result is not expected:
+        raise RuntimeError("lucid.compile: a kernel returned new memory where it was recorded to return that of an operand")
 
 
 def _plain(value: Any) -> bool:

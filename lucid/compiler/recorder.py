@@ -1,9 +1,9 @@
 """Recorder: what a call of a function runs, kernel by kernel, told by the dispatcher while the function runs eagerly.
 
 Arrays become symbols: ``("arg", n)`` the n-th tensor among the arguments, ``("state", n)`` a tensor that the function sees
-(`watch`), ``("grad", n)`` the gradient that it had before the call, ``("slot", n)`` the n-th array that was computed. An array that
-is none of these came from where no recorder looks; then the call is not compiled. Where something cannot be replayed `refuse`
-says so, and the function runs on as it is: a recording changes nothing.
+(`watch`), ``("arg_grad", n)`` and ``("grad", n)`` the gradients that they had before the call, ``("slot", n)`` the n-th array that
+was computed. An array that is none of these came from where no recorder looks; then the call is not compiled. Where something
+cannot be replayed `refuse` says so, and the function runs on as it is: a recording changes nothing.
 """
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ import numpy as np
 
 from .. import backends
 from .._pytree import tree_flatten, tree_unflatten
+from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap
-from .watch import Environment
+from .watch import PLAIN, Environment
 
 _HERE = str(Path(__file__).parent.parent)
 _KERNELS = str(Path(backends.cpu.__file__).parent)
@@ -64,9 +65,9 @@ class Recorder:
         self._paused = False
         self._draws: list[tuple[int, int]] = []
         self._watched = [*environment.tensors.values()]
+        self._argument_index = {id(t): n for n, t in reversed([*enumerate(self.arguments)])}
         self._known = {id(t): t for t in [*self._watched, *self.arguments]}
         self._before = {id(t): (t._array, t._grad, None if t._grad is None else t._grad._array) for t in self._known.values()}
-        self._owners: dict[int, Any] = {}
         for t in self._watched:
             self._place(t._array, t, "state")
             if t._grad is not None:
@@ -103,9 +104,15 @@ class Recorder:
         there = self._found.get(id(array))
         if there is None or there[0] is not array:
             return None
-        symbol = (there[2], self._number(there[1]))
+        target, number = self._target(there[1])
+        symbol = (target if there[2] == "state" else "grad" if target == "state" else "arg_grad", number)
         self._set(array, symbol)
         return symbol
+
+    def _target(self, tensor: Tensor) -> Symbol:
+        """``("arg", n)`` or ``("state", n)`` for a tensor that is there before the call."""
+        number = self._argument_index.get(id(tensor))
+        return ("state", self._number(tensor)) if number is None else ("arg", number)
 
     def _number(self, tensor: Tensor) -> int:
         number = self._state_index.get(id(tensor))
@@ -191,7 +198,7 @@ class Recorder:
         kind = next(iter(kinds), np.ndarray)
         many = result.__class__ in (tuple, list)
         self.events.append(("kernel", name, kind, operands, named, draw, outputs, many, result is not None and any(
-            getattr(a, "ndim", 1) == 0 for a in results)))
+            getattr(a, "ndim", 1) == 0 for a in results), [None if a is None else (a.shape, a.dtype) for a in results]))
 
     def took(self, generator: Any, blocks: int, seed: int, offset: int) -> None:
         """A generator has given away `blocks` of its counter."""
@@ -262,7 +269,7 @@ class Recorder:
             if tensor._grad is not grad:
                 new = tensor._grad
                 if new is None:
-                    self.events.append(("grad", self._number(tensor), None))
+                    self.events.append(("grad", self._target(tensor), None))
                 elif new._node is not None:
                     self.refuse("a gradient requires grad itself")
                 elif id(new) in self._known or new._view is not None:
@@ -271,12 +278,12 @@ class Recorder:
                     symbol = self.symbol(new._array)
                     if symbol is None or symbol[0] != "slot":
                         self.refuse("a gradient shares its memory with something else")
-                    self.events.append(("grad", self._number(tensor), symbol))
+                    self.events.append(("grad", self._target(tensor), symbol))
             if tensor._array is not array:
                 symbol = self.symbol(tensor._array)
                 if symbol is None or symbol[0] != "slot" or tensor._node is not None or tensor._view is not None:
                     self.refuse("it gives a tensor the memory of another one")
-                self.events.append(("memory", self._number(tensor), symbol))
+                self.events.append(("memory", self._target(tensor), symbol))
             self._written[key] = (tensor._grad, tensor._array)
 
     def _counts(self) -> dict[int, tuple[Any, int]]:
@@ -287,7 +294,7 @@ class Recorder:
         for key, (array, version) in self._versions.items():
             tensor = self._known[key]
             if tensor._array is array and tensor._version > version:
-                self.events.append(("written", self._number(tensor), tensor._version - version))
+                self.events.append(("written", self._target(tensor), tensor._version - version))
         self._versions = self._counts()
 
     def finish(self, result: Any) -> None:
@@ -307,20 +314,32 @@ class Recorder:
             return
         self._returned(result)
 
+    def release(self) -> None:
+        """Let go of what only the recording needed."""
+        for held in (self._before, self._written, self._known, self._symbols, self._found, self._versions, self.arguments,
+                     self._watched):
+            held.clear()  # type: ignore[attr-defined]
+
     def _returned(self, result: Any) -> None:
         leaves, spec = tree_flatten(result)
         outputs: list[Any] = []
         others = {id(backends_owner(t._array)) for t in self._known.values()}
         others |= {id(backends_owner(t._grad._array)) for t in self._known.values() if t._grad is not None}
-        for leaf in leaves:
+        before: dict[int, int] = {}
+        for place, leaf in enumerate(leaves):
             if not isinstance(leaf, Tensor):
+                if not isinstance(leaf, (*PLAIN, Module)):
+                    self.refuse(f"it returns an object of the class {type(leaf).__name__}")
+                    return
                 outputs.append(("value", leaf))
                 continue
             if id(leaf) in self._known:
-                tensor = self._known[id(leaf)]
-                argument = next((n for n, t in enumerate(self.arguments) if t is tensor), None)
-                outputs.append(("state", self._number(tensor)) if argument is None else ("argument", argument))
+                outputs.append(self._target(self._known[id(leaf)]))
                 continue
+            if id(leaf) in before:
+                outputs.append(("again", before[id(leaf)]))
+                continue
+            before[id(leaf)] = place
             symbol = self.symbol(leaf._array)
             if symbol is None or leaf.__class__ is not Tensor:
                 self.refuse("it returns a tensor that was made outside of lucid's operations")

@@ -13,12 +13,15 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
+from .._random import Generator
 from ..backends import Device
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ..tensor import Tensor
+from ..tensor import Leaf, Tensor
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *{type(d) for d in _dtypes.ALL})
 MOST = 50_000  # places; a function that sees more is not compiled
@@ -26,6 +29,8 @@ _MISSING = object()
 _OWN = __name__.partition(".")[0]
 _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy", "cupy", "numba", "torch"}
 _STEPPING = frozenset(("param_groups", "get_last_lr", "defaults"))  # by these names code reads what schedulers change
+_OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
+_LARGE = 1024
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
@@ -68,6 +73,10 @@ def _cell(cell: Any, key: Any) -> Any:
 
 def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name, _MISSING)
+
+
+def _bytes(array: np.ndarray, key: Any) -> Any:
+    return array.tobytes()
 
 
 def _length(container: Any, key: Any) -> Any:
@@ -120,6 +129,8 @@ class Environment:
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
+            if value._node.__class__ is Leaf:
+                self._waiting += [*(value._node.hooks or {}).values(), *(value._node.post_accumulate_hooks or {}).values()]
         elif isinstance(value, Module):
             self._module(value)
         elif isinstance(value, Optimizer):  # its steps are called by replays as they are
@@ -146,6 +157,8 @@ class Environment:
             self._waiting += (value.func, value.args, value.keywords)
         elif isinstance(value, type):
             self._class(value)
+        elif isinstance(value, np.ndarray):
+            self._array(value)
         elif not isinstance(value, types.ModuleType):
             self._instance(value)
 
@@ -172,12 +185,23 @@ class Environment:
                     else:
                         self._place(_class_entry, base, name)
 
+    def _array(self, array: np.ndarray) -> None:
+        if array.size > _LARGE:
+            raise Unwatchable("the function sees a large NumPy array, whose elements may change")
+        self.places.append((_bytes, array, None, _bytes(array, None)))
+
     def _instance(self, value: Any) -> None:
-        if is_foreign(type(value).__module__):
+        if isinstance(value, Iterator):
+            raise Unwatchable(f"the function sees an iterator, a {type(value).__name__}, which gives something else each time")
+        if type(value).__module__.partition(".")[0] in _OPAQUE or isinstance(value, Generator):
+            return
+        inner = getattr(value, "_compiled_function", None)
+        if inner is not None:
+            self._waiting.append(inner)
             return
         self._waiting.append(type(value))
         state = getattr(value, "__dict__", None)
-        if state is not None:
+        if isinstance(state, dict):
             self._waiting.append(state)
         for base in type(value).__mro__:
             slots = vars(base).get("__slots__", ())

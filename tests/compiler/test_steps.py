@@ -161,4 +161,4 @@ def test_modules_compile_in_place():
         for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
             with lucid.no_grad():
                 np.testing.assert_array_equal(other(_batches(shape)[0][0]).numpy(), expected)
-            assert other.forward._function.__self__ is other
+            assert other.forward._compiled_function.__self__ is other
