@@ -117,7 +117,7 @@ class Compiled:
             if isinstance(leaf, Tensor):
                 array, grad = leaf._array, leaf._grad
                 key.append((leaf.__class__, layout(array) if not leaf.is_meta else None, leaf._node is not None, leaf.is_leaf,
-                            leaf._node is not None and bool(leaf._node.hooks or getattr(leaf._node, "post_accumulate_hooks", None)),
+                            _has_hooks(leaf),
                             None if grad is None else layout(grad._array), leaf._view is not None,
                             first.setdefault(id(array), number)))
             elif isinstance(leaf, PLAIN) and not isinstance(leaf, slice):
@@ -163,8 +163,7 @@ class Compiled:
         recorder = Recorder(Environment((self._compiled_function, *others)), tensors, self._options[0])
         if any(t._node is not None and not t.is_leaf for t in tensors):
             recorder.refuse("an argument has a gradient that leads out of the function")
-        if any(t._node is not None and t._node.hooks for t in tensors) or any(
-                getattr(t._node, "post_accumulate_hooks", None) for t in tensors):
+        if any(map(_has_hooks, tensors)):
             recorder.refuse("an argument has hooks")
         if any(t.is_meta for t in tensors):
             recorder.refuse("an argument has no elements")
@@ -203,6 +202,11 @@ class Compiled:
                       "other signatures run eagerly", UserWarning, stacklevel=4)
 
     __name__: str
+
+
+def _has_hooks(tensor: Tensor) -> bool:
+    node = tensor._node
+    return node is not None and bool(node.hooks or getattr(node, "post_accumulate_hooks", None))
 
 
 def _unchanged(args: Any, keywords: Any, leaves: list[Any]) -> bool:
@@ -270,8 +274,9 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     What cannot be replayed (`item`, `bool`, `numpy` and printing of tensors, shapes that depend on elements, changes of
     Python's variables, results whose gradients are still to be computed) makes the function run eagerly from then on, with one
     warning that names the line; with `fullgraph` it raises GraphBreak there. Not seen are effects outside of Python's
-    variables, such as files, sockets and the clock. Every `verify`-th replay is an eager call that is compared with the plan, kernel by kernel:
-    RuntimeError names the first that differs. After `recompile_limit` plans others run eagerly, with a warning.
+    variables, such as files, sockets and the clock. Every `verify`-th replay is an eager call that is compared with the plan,
+    kernel by kernel: RuntimeError names the first that differs. After `recompile_limit` plans others run eagerly, with a
+    warning.
 
     `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is.
     """

@@ -35,10 +35,28 @@ def differences(first: Recorder, second: Recorder) -> str | None:
         if a is None or b is None:
             return f"one call ran {len(first.events)} steps, another one {len(second.events)}"
         if not _equal(a, b, first, second):
-            names = [f"'{event[1]}'" if event[0] == "kernel" else event[0] for event in (a, b)]
-            what = f"{names[0]} has other operands or attributes" if names[0] == names[1] else f"{names[0]} was {names[1]}"
-            return f"step {number} differs between two calls: {what}"
+            return f"step {number} differs between two calls: {_difference(a, b, first, second)}"
     return None
+
+
+def _difference(a: Any, b: Any, first: Recorder, second: Recorder) -> str:
+    names = [f"'{event[1]}'" if event[0] == "kernel" else event[0] for event in (a, b)]
+    if names[0] != names[1]:
+        return f"{names[0]} was {names[1]}"
+    if a[0] != "kernel":
+        return f"{names[0]} has other values"
+    if not _equal(a[3], b[3], first, second):
+        return f"{names[0]} has other operands, {_shown(a[3])} and {_shown(b[3])}"
+    for key in a[4]:
+        if key not in b[4] or not _equal(a[4][key], b[4][key], first, second):
+            return f"{names[0]} has another '{key}', {_shown(a[4][key])} and {_shown(b[4].get(key))}"
+    return f"{names[0]} has other results, {_shown(a[6:])} and {_shown(b[6:])}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_shown, value))})"
+    return " ".join(map(str, value.symbol)) if isinstance(value, Use) else repr(value)[:60]
 
 
 def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:

@@ -1,8 +1,8 @@
 """Recorder: what a call of a function runs, kernel by kernel, told by the dispatcher while the function runs eagerly.
 
 Arrays become symbols: ``("arg", n)`` the n-th tensor among the arguments, ``("state", n)`` a tensor that the function sees
-(`watch`), ``("arg_grad", n)`` and ``("grad", n)`` the gradients that they had before the call, ``("slot", n)`` the n-th array that
-was computed. An array that is none of these came from where no recorder looks; then the call is not compiled. Where something
+(`watch`), ``("arg_grad", n)`` and ``("grad", n)`` the gradients that they had before the call, ``("slot", n)`` the n-th array
+that was computed. An array that is none of these came from where no recorder looks; then the call is not compiled. Where something
 cannot be replayed `refuse` says so, and the function runs on as it is: a recording changes nothing.
 """
 from __future__ import annotations
@@ -194,7 +194,9 @@ class Recorder:
                 self.refuse(f"'{name}' returns something else than arrays")
                 return
             else:
-                outputs.append(self.symbol(array) or self._slot(array))
+                # An operand again, or new memory, for which a GPU kernel may take an array object that nobody holds any more.
+                mine = any(array is a for a in arrays) or any(array is a for a in attributes.values())
+                outputs.append((self.symbol(array) if mine else None) or self._slot(array))
         kind = next(iter(kinds), np.ndarray)
         many = result.__class__ in (tuple, list)
         self.events.append(("kernel", name, kind, operands, named, draw, outputs, many, result is not None and any(
@@ -254,7 +256,7 @@ class Recorder:
             if result._node is not None:
                 self.refuse("the result of a step requires grad")
                 return result
-            output = self.symbol(result._array) or self._slot(result._array)
+            output = self._slot(result._array)
         elif result is not None and not isinstance(result, Tensor):
             self.refuse("a step returns a number of Python")
             return result
