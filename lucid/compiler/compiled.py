@@ -91,9 +91,13 @@ class Compiled:
             self._lock.release()
 
     def _called(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        leaves, spec = tree_flatten((args, keywords))
+        if not keywords and all(arg.__class__ is Tensor for arg in args):
+            leaves, shape = [*args], None  # mostly
+        else:
+            leaves, spec = tree_flatten((args, keywords))
+            shape = _shape_of(spec)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        key, held = self._key(leaves, spec)
+        key, held = self._key(leaves, shape)
         signature = self._signatures.get(key)
         if signature is not None:
             for plan in signature.plans:
@@ -109,8 +113,8 @@ class Compiled:
             signature = self._signatures[key] = _Signature(held)
         return self._record(signature, args, keywords, leaves, tensors)
 
-    def _key(self, leaves: list[Any], spec: Any) -> tuple[Any, Any]:
-        key: list[Any] = [grad_mode.get(), _dtypes.get_default_dtype(), str(backends.default_device()), _shape_of(spec)]
+    def _key(self, leaves: list[Any], shape: Any) -> tuple[Any, Any]:
+        key: list[Any] = [grad_mode.get(), _dtypes.get_default_dtype(), str(backends.default_device()), shape, len(leaves)]
         held = []
         first: dict[int, int] = {}
         for number, leaf in enumerate(leaves):

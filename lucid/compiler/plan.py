@@ -19,7 +19,7 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..nn.parameter import Buffer
 from ..tensor import Tensor, mark_inference, record_update, wrap
 from .recorder import Recorder, Symbol, Use, make_arguments
-from .watch import same
+from .watch import as_test, same
 
 Layout = tuple[Any, ...]
 
@@ -108,8 +108,11 @@ class Plan:
         gone = {id(recorder.state[n]) for n in replaced}
         self._traits = [(t, t._node, _hooks(t)) for t in tensors if id(t) not in gone]
         before = recorder._before
-        self._gradients = [(t, None if before[id(t)][1] is None else layout(before[id(t)][2])) for t in tensors
-                           if id(t) not in gone and (before[id(t)][1] is not None or t._node is not None)]
+        tensors = [t for t in tensors if id(t) not in gone]
+        self._present = [(t, layout(before[id(t)][2])) for t in tensors if before[id(t)][1] is not None]
+        self._absent = [t for t in tensors if before[id(t)][1] is None and t._node is not None]
+        self._own = frozenset(id(array) for _, array in self._fixed)
+        self._unchanged = self._test()
         self._state = list(recorder.state)
         self.peak = 0
         self._source, names = self._written()
@@ -122,6 +125,49 @@ class Plan:
     # ---- whether it may be used ----------------------------------------------------------------------------------
     def holds(self, arguments: Sequence[Tensor]) -> bool:
         """Whether all that the function sees, but for its arguments, is as it was when it was recorded."""
+        if not self._unchanged() and not self._equal():
+            return False
+        own = {*self._own}
+        for tensor, place in self._present:
+            grad = tensor._grad
+            if grad is None or grad._node is not None or layout(grad._array) != place:
+                return False
+            own.add(id(grad._array))
+        for number, (container, key) in self._replaced:
+            now = container.get(key)
+            if now.__class__ is not Tensor or now._node is not None or now._view is not None:
+                return False
+            self._state[number] = now
+        for number, _, place in self._moving:
+            array = self._state[number]._array
+            if layout(array) != place or id(array) in own:
+                return False
+            own.add(id(array))
+        return not any(id(t._array) in own or id(t) in self._known_ids for t in arguments)
+
+    def _test(self) -> Callable[[], bool]:
+        """A function that is true if all contents and arrays are the very same objects: the usual case, in little time."""
+        names: dict[str, Any] = {}
+
+        def name(value: Any) -> str:
+            key = f"c{len(names)}"
+            names[key] = value
+            return key
+
+        tests = [as_test(place, name) for place in self._places]
+        tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
+        for tensor, node, hooks in self._traits:
+            tests.append(f"{name(tensor)}._node is {name(node)}")
+            if node is not None:
+                counted = name(node)
+                tests.append(f"not ({counted}.hooks or {counted}.post_accumulate_hooks)" if hooks == (0, 0)
+                             else f"{name(_hooks)}({name(tensor)}) == {name(hooks)}")
+        tests += [f"{name(t)}._grad is None" for t in self._absent]
+        exec(compile(f"def test(): return {' and '.join(tests) or 'True'}", "<lucid.compile>", "exec"), names)
+        return names["test"]  # type: ignore[no-any-return]
+
+    def _equal(self) -> bool:
+        """What `_unchanged` says, with plain values compared by what they are."""
         for get, container, key, content in self._places:
             now = get(container, key)
             if now is not content and not same(now, content):
@@ -132,26 +178,7 @@ class Plan:
         for tensor, node, hooks in self._traits:
             if tensor._node is not node or (node is not None and _hooks(tensor) != hooks):
                 return False
-        for tensor, place in self._gradients:
-            grad = tensor._grad
-            if grad is None or place is None:
-                if grad is not place:
-                    return False
-            elif grad._node is not None or layout(grad._array) != place:
-                return False
-        for number, (container, key) in self._replaced:
-            now = container.get(key)
-            if now.__class__ is not Tensor or now._node is not None or now._view is not None:
-                return False
-            self._state[number] = now
-        own = {id(array) for _, array in self._fixed}
-        own.update(id(t._grad._array) for t, place in self._gradients if place is not None)
-        for number, _, place in self._moving:
-            array = self._state[number]._array
-            if layout(array) != place or id(array) in own:
-                return False
-            own.add(id(array))
-        return not any(id(t._array) in own or id(t) in self._known_ids for t in arguments)
+        return all(t._grad is None for t in self._absent)
 
     # ---- running it ----------------------------------------------------------------------------------------------
     def run(self, arguments: Sequence[Tensor]) -> Any:

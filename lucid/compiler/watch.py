@@ -75,6 +75,20 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name, _MISSING)
 
 
+def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
+    """Source that is true if a place has the very same content; `name` gives a name to an object."""
+    get, container, key, content = place
+    if get is _entry:
+        return f"{name(container)}.get({name(key)}, {name(_MISSING)}) is {name(content)}"
+    if get is _length:
+        return f"len({name(container)}) == {content}"
+    if get is _members:
+        return f"tuple({name(container)}) == {name(content)}" if content.__class__ is tuple else f"len({name(container)}) == {content}"
+    if get is _bytes:
+        return f"{name(container)}.tobytes() == {name(content)}"
+    return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
+
+
 def _bytes(array: np.ndarray, key: Any) -> Any:
     return array.tobytes()
 
@@ -107,14 +121,6 @@ class Environment:
             now = get(container, key)
             if now is not content and not same(now, content):
                 yield get, container, key, content, now
-
-    def holds(self) -> bool:
-        """Whether nothing has changed."""
-        for get, container, key, content in self.places:
-            now = get(container, key)
-            if now is not content and not same(now, content):
-                return False
-        return True
 
     # ---- the walk ------------------------------------------------------------------------------------------------
     def _place(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
