@@ -261,6 +261,7 @@ class Tensor:
         """The address of the first element; 0 on the device 'meta'."""
         if self.is_meta:
             return 0
+        backends.note_read(self._array)
         return int(self._array.ctypes.data if self._array.__class__ is np.ndarray else self._array.data.ptr)
 
     def is_shared(self) -> bool:

@@ -21,7 +21,7 @@ from ..nn.modules.module import Module
 from ..nn.modules.module.global_hooks import around_calls
 from ..tensor import Tensor
 from .plan import Plan, differences, layout
-from .recorder import GraphBreak, Recorder
+from .recorder import GraphBreak, Recorder, notice_printing
 from .watch import PLAIN, Environment, Unwatchable, same
 
 RECOMPILE_LIMIT = 8  # signatures of one function, as in PyTorch
@@ -110,6 +110,9 @@ class Compiled:
         if self._full:
             return self._compiled_function(*args, **keywords)
         if signature is None:
+            if len(self._signatures) >= self._options[2]:
+                self._limit()
+                return self._compiled_function(*args, **keywords)
             signature = self._signatures[key] = _Signature(held)
         return self._record(signature, args, keywords, leaves, tensors)
 
@@ -174,7 +177,7 @@ class Compiled:
         token = _recording.recorder.set(recorder)
         _recording.count(1)
         try:
-            with backends.observe(recorder.kernel):
+            with backends.observe(recorder.kernel), notice_printing():
                 result = self._compiled_function(*args, **keywords)
             if not _unchanged(args, keywords, leaves):
                 recorder.refuse("it changes a container among its arguments")
@@ -202,6 +205,8 @@ class Compiled:
 
     def _limit(self) -> None:
         self._full = True
+        for signature in self._signatures.values():
+            signature.recorded = None
         warnings.warn(f"lucid.compile: {self.__name__} has reached its recompile_limit of {self._options[2]} plans; calls with "
                       "other signatures run eagerly", UserWarning, stacklevel=4)
 
@@ -284,7 +289,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
     `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is.
     """
-    given = {"fullgraph": fullgraph, "verify": verify, "recompile_limit": recompile_limit}
+    given: dict[str, Any] = {"fullgraph": fullgraph, "verify": verify, "recompile_limit": recompile_limit}
     if model is None:
         return functools.partial(compile, disable=disable, **given)
     if disable:

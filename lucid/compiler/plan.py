@@ -164,7 +164,8 @@ class Plan:
                              else f"{name(_hooks)}({name(tensor)}) == {name(hooks)}")
         tests += [f"{name(t)}._grad is None" for t in self._absent]
         exec(compile(f"def test(): return {' and '.join(tests) or 'True'}", "<lucid.compile>", "exec"), names)
-        return names["test"]  # type: ignore[no-any-return]
+        found: Callable[[], bool] = names["test"]
+        return found
 
     def _equal(self) -> bool:
         """What `_unchanged` says, with plain values compared by what they are."""

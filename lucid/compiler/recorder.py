@@ -2,20 +2,23 @@
 
 Arrays become symbols: ``("arg", n)`` the n-th tensor among the arguments, ``("state", n)`` a tensor that the function sees
 (`watch`), ``("arg_grad", n)`` and ``("grad", n)`` the gradients that they had before the call, ``("slot", n)`` the n-th array
-that was computed. An array that is none of these came from where no recorder looks; then the call is not compiled. Where something
-cannot be replayed `refuse` says so, and the function runs on as it is: a recording changes nothing.
+that was computed. An array that is none of these came from where no recorder looks; then the call is not compiled. Where
+something cannot be replayed `refuse` says so, and the function runs on as it is: a recording changes nothing.
 """
 from __future__ import annotations
 
+import builtins
+import contextlib
 import sys
+import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import backends
+from .. import _recording, backends
 from .._pytree import tree_flatten, tree_unflatten
 from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap
@@ -28,6 +31,38 @@ Symbol = tuple[str, int]
 # Kernels whose results have lengths that depend on elements.
 _DEPENDING = frozenset(("nonzero", "bincount"))
 _INDEXING = frozenset(("getitem", "index_put"))
+
+
+_printing = threading.Lock()
+_noticing = 0
+
+
+@contextlib.contextmanager
+def notice_printing() -> Iterator[None]:
+    """Let `print` tell the recorder of its context, if there is one."""
+    global _noticing, _print
+    with _printing:
+        _noticing += 1
+        if _noticing == 1:
+            _print = builtins.print
+            builtins.print = _noticed_print
+    try:
+        yield
+    finally:
+        with _printing:
+            _noticing -= 1
+            if _noticing == 0 and builtins.print is _noticed_print:
+                builtins.print = _print
+
+
+_print = builtins.print
+
+
+def _noticed_print(*values: Any, **options: Any) -> None:
+    recorder = _recording.current()
+    if recorder is not None:
+        recorder.refuse("it prints")
+    _print(*values, **options)
 
 
 class GraphBreak(RuntimeError):
@@ -214,7 +249,7 @@ class Recorder:
 
     def constant(self, array: Any) -> None:
         """An array was made of Python's numbers."""
-        if not self.deaf and array.__class__ in backends.TABLES and self.symbol(array) is None:
+        if not self.deaf and _is_array(array) and self.symbol(array) is None:
             value = array.copy()
             symbol = self._slot(array)
             self.events.append(("constant", value, symbol))
@@ -320,13 +355,13 @@ class Recorder:
         """Let go of what only the recording needed."""
         for held in (self._before, self._written, self._known, self._symbols, self._found, self._versions, self.arguments,
                      self._watched):
-            held.clear()  # type: ignore[attr-defined]
+            held.clear()
 
     def _returned(self, result: Any) -> None:
         leaves, spec = tree_flatten(result)
         outputs: list[Any] = []
-        others = {id(backends_owner(t._array)) for t in self._known.values()}
-        others |= {id(backends_owner(t._grad._array)) for t in self._known.values() if t._grad is not None}
+        others = {id(owner(t._array)) for t in self._known.values()}
+        others |= {id(owner(t._grad._array)) for t in self._known.values() if t._grad is not None}
         before: dict[int, int] = {}
         for place, leaf in enumerate(leaves):
             if not isinstance(leaf, Tensor):
@@ -346,7 +381,7 @@ class Recorder:
             if symbol is None or leaf.__class__ is not Tensor:
                 self.refuse("it returns a tensor that was made outside of lucid's operations")
                 return
-            memory = id(backends_owner(leaf._array))
+            memory = id(owner(leaf._array))
             if memory in others:
                 self.refuse("it returns a tensor whose memory another one has too")
                 return
@@ -359,11 +394,15 @@ class Recorder:
         self.events.append(("return", outputs, spec))
 
 
-def backends_owner(array: Any) -> Any:
+def owner(array: Any) -> Any:
     """The array that has the memory of `array`."""
-    while array.__class__ in backends.TABLES and array.base is not None and array.base.__class__ in backends.TABLES:
+    while array.base is not None and _is_array(array.base):
         array = array.base
     return array
+
+
+def _is_array(value: Any) -> bool:
+    return value.__class__ in backends.TABLES
 
 
 def is_alive(node: Any) -> bool:
@@ -389,7 +428,7 @@ def is_alive(node: Any) -> bool:
 
 
 def _has_mask(value: Any) -> bool:
-    if value.__class__ in backends.TABLES:
+    if _is_array(value):
         return bool(value.dtype.kind == "b")
     if isinstance(value, dict):
         return any(map(_has_mask, value.values()))

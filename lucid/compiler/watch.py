@@ -83,7 +83,8 @@ def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
     if get is _length:
         return f"len({name(container)}) == {content}"
     if get is _members:
-        return f"tuple({name(container)}) == {name(content)}" if content.__class__ is tuple else f"len({name(container)}) == {content}"
+        seen = f"tuple({name(container)})" if content.__class__ is tuple else f"len({name(container)})"
+        return f"{seen} == {name(content)}"
     if get is _bytes:
         return f"{name(container)}.tobytes() == {name(content)}"
     return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
@@ -108,6 +109,7 @@ class Environment:
         self.places: list[tuple[Callable[[Any, Any], Any], Any, Any, Any]] = []
         self.tensors: dict[int, Tensor] = {}
         self._seen: dict[int, Any] = {}
+        self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # of tensors
         self._waiting: list[Any] = list(roots)
         while self._waiting:
             self._visit(self._waiting.pop())
@@ -121,6 +123,9 @@ class Environment:
             now = get(container, key)
             if now is not content and not same(now, content):
                 yield get, container, key, content, now
+        for attributes, before in self._attributes:
+            for key in attributes.keys() - before.keys():
+                yield _entry, attributes, key, _MISSING, attributes[key]
 
     # ---- the walk ------------------------------------------------------------------------------------------------
     def _place(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
@@ -135,6 +140,10 @@ class Environment:
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
+            attributes = value.__dict__
+            self._attributes.append((attributes, dict(attributes)))
+            if attributes:
+                self._waiting.append(attributes)
             if value._node.__class__ is Leaf:
                 self._waiting += [*(value._node.hooks or {}).values(), *(value._node.post_accumulate_hooks or {}).values()]
         elif isinstance(value, Module):
@@ -223,6 +232,8 @@ class Environment:
             self._place(_cell, cell, None)
         if is_foreign(function.__module__):
             return
+        if function.__dict__:
+            self._waiting.append(function.__dict__)
         self._waiting += (function.__defaults__, function.__kwdefaults__)
         names = _names(function.__code__)
         variables = function.__globals__

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import lucid
 from bench.library import Library
 from bench.networks.images import IMAGES
 from bench.networks.others import OTHERS
 from bench.networks.sequences import SEQUENCES
 from bench.targets.models import MODELS
-
-import lucid
 
 NETWORKS = {**SEQUENCES, **IMAGES, **OTHERS, **MODELS}
 # One of each kind: the others take longer, and run no other kernels.
