@@ -10,12 +10,12 @@ from typing import Any
 from .builtins import publish
 from .lazy import LAZY, load
 
-_COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
+_COMPILE = "lucid.compile records what a function runs, and replays it; lucid.fuse compiles a function of elementwise operations"
 _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
 _DENSE = "tensors are dense; gradients too"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
-    **dict.fromkeys(("compile", "compiler", "jit", "fx"), _COMPILE),
+    **dict.fromkeys(("jit", "fx"), _COMPILE),
     **dict.fromkeys(("export", "onnx", "package"), _CODE),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),

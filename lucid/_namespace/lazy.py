@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "amp distributed distributions hub multiprocessing testing types utils"
+_MODULES = "amp compiler distributed distributions hub multiprocessing testing types utils"
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -16,7 +16,8 @@ LAZY: dict[str, dict[str, str]] = {
     "lucid": {
         **{name: f"lucid.{name}" for name in _MODULES.split()},
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
-        "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler", "vmap": "lucid.func.batches:vmap",
+        "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
+        "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
     },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
     "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree checkpoint data dlpack hooks model_zoo tensorboard".split()},

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _recording
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import run, to_host
@@ -45,7 +45,7 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
             converted.append(value)  # its kernels take numbers as they are
         elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
             # Extension and unsigned dtypes have no weak scalars in NumPy, or refuse those out of range.
-            converted.append(wrap(as_array(np.asarray(value).astype(dtype), None, device)))
+            converted.append(wrap(_recording.constant(as_array(np.asarray(value).astype(dtype), None, device))))
         else:
             converted.append(value)
     return converted

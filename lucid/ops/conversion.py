@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _dtypes, backends
+from .. import _dtypes, _recording, backends
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
@@ -318,7 +318,7 @@ def copy_(self: Tensor, other: Any, non_blocking: Any = False) -> Tensor:
     if not isinstance(other, Tensor):
         number = _dtypes.number(other)
         if number.__class__ in _WIDEST:
-            src = wrap(np.asarray(number, _WIDEST[number.__class__]))
+            src = wrap(_recording.constant(np.asarray(number, _WIDEST[number.__class__])))
     refuse_shared(self, (require_tensor("copy_", src),))
     recording = grad_mode.get() & GRAD
     plain = src._array.dtype == self._array.dtype or src._array.dtype.kind != "c"
