@@ -96,6 +96,15 @@ def test_a_check_that_fails_by_itself_is_an_error(family: Any) -> None:
         list(mutation.run([Mutation("reverse.cu", "any", "twice", "twice", check)]))
 
 
+@NEEDS_COMPILER
+def test_a_check_that_is_skipped_is_an_error(family: Any) -> None:
+    def check() -> None:
+        pytest.skip("a library is missing")
+
+    with pytest.raises(MutationError, match="skipped: a library is missing"):
+        list(mutation.run([Mutation("reverse.cu", "any", "twice", "twice", check)]))
+
+
 def test_places_keeps_to_one_file() -> None:
     text = '#line 1 "a.cu"\nx\n#line 1 "b.cuh"\nx\n#line 2 "a.cu"\nx x\n'
     assert [match.start() for match in mutation.sites(text, "a.cu", "x")] == [15, 50, 52]
