@@ -110,6 +110,8 @@ _default_pool: MemoryPool = _DefaultPool()
 _pinned_pool = PinnedMemoryPool()
 _allocators: list[Callable[[int], Any]] = [_default_pool.malloc]
 _live: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()  # by address
+#: By each part of the address space that it reaches into: a guarded block shares none with another.
+_by_zone: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()
 
 
 class Allocation:
@@ -134,6 +136,8 @@ class Allocation:
             self.ptr = -(-self._buffer.ctypes.data // _UNIT) * _UNIT
         weakref.finalize(self, pool.give, nbytes).atexit = False
         _live[self.ptr] = self
+        for zone in range(self.ptr // guard.ZONE, (self.ptr + nbytes) // guard.ZONE + 1):
+            _by_zone[zone] = self
 
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """The memory as a NumPy array."""
@@ -175,8 +179,10 @@ class Symbol(Allocation):
 
 def allocation_of(address: int, nbytes: int) -> Allocation:
     """The live block that holds all of [address, address + nbytes). Raises ValueError."""
-    found = _live.get(address)
-    for allocation in _live.values() if found is None or nbytes > found.size else (found,):
+    nearest = _by_zone.get(address // guard.ZONE)
+    if nearest is not None and nearest.ptr <= address and address + nbytes <= nearest.ptr + nearest.size:
+        return nearest
+    for allocation in _live.values():
         if allocation.ptr <= address and address + nbytes <= allocation.ptr + allocation.size:
             return allocation
     raise ValueError(f"{nbytes} bytes at {address:#x} are not inside one block of device memory")
