@@ -19,7 +19,7 @@ from .test_op_samples import Untranslatable, counterpart, leaves, outcome, trans
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 PARTS = 4  # of the list of functions
-SAMPLES = 2
+SAMPLES = 1  # more take as long again, and have no other dtypes
 
 # Where the dtypes differ, and why.
 DIFFERENT = {
@@ -97,7 +97,7 @@ def test_dtypes_at_samples_of_pytorch(device: str, part: int, monkeypatch: pytes
             found = [t.dtype.name for t in leaves(result) if isinstance(t, lucid.Tensor)]
             if found != expected:
                 differences.append(f"{name} of {dtype}: {found}, not {expected}")
-    assert compared > 300
+    assert compared > 150
     assert not differences, "\n".join(dict.fromkeys(differences))
 
 
