@@ -5,6 +5,7 @@
     python kernels/mutate.py --kinds index,bounds   # every place for bugs of these kinds, and no declared bugs
     python kernels/mutate.py --all                  # every kind, and the declared bugs
     python kernels/mutate.py --kinds index --at pool2d.cu:60
+    python kernels/mutate.py --seconds 240          # one bug of each family, and others as time allows, each day from another one
 
 There are two sorts: the bugs that tests/kernels/cuda/mutations_*.py declare (lucid_kernels/simulator/mutation.py), and bugs
 of well-known kinds, planted wherever the text of a kernel has a place for one (lucid_kernels/simulator/mutants.py). A missing
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import datetime
 import multiprocessing
 import os
 import pathlib
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 os.environ.setdefault("LUCID_SIMULATOR_TIME_LIMIT", "10")  # a kernel that no longer ends is noticed, and soon
 
@@ -36,9 +39,11 @@ FOLDER = ROOT / "tests" / "kernels" / "cuda"
 #: The kinds that are tried without being asked for.
 KINDS = ("barrier", "atomic", "shared")
 #: As many places a process tries before it takes others.
-_BATCH = 8
+_BATCH = 4
 
 Result = tuple[bool, str]
+#: What to say if there is no result, a function of a process, and its arguments.
+Task = tuple[str, Callable[..., list[Result]], tuple[Any, ...]]
 
 
 def describe(outcome: mutation.Outcome) -> str:
@@ -56,9 +61,9 @@ def _declared(family: str) -> list[mutation.Mutation]:
     return mutation.collect(FOLDER, [family])
 
 
-def run_declared(family: str) -> list[Result]:
-    """For each bug declared for a family: whether it was caught, and the line that says so."""
-    return [(outcome.caught, describe(outcome)) for outcome in mutation.run(_declared(family), keep_going=True)]
+def run_declared(family: str, first: int, last: int | None) -> list[Result]:
+    """For the bugs number `first` to `last` that are declared for a family: whether it was caught, and the line that says so."""
+    return [(outcome.caught, describe(outcome)) for outcome in mutation.run(_declared(family)[first:last], keep_going=True)]
 
 
 def run_batch(family: str, batch: Sequence[mutants.Mutant]) -> list[Result]:
@@ -84,29 +89,47 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="places of every kind")
     parser.add_argument("--kinds", help=f"places of these kinds only, and no declared bugs; of {','.join(mutants.KINDS)}")
     parser.add_argument("--at", metavar="FILE:LINE", help="places in this line only, and no declared bugs")
+    parser.add_argument("--seconds", type=float, help="begin nothing new after this time")
     options = parser.parse_args()
 
     families = [pathlib.PurePath(name).stem for name in options.families] or list(source.names())
-    declared = families if not options.kinds and not options.at else []
     kinds = options.kinds.split(",") if options.kinds else mutants.KINDS if options.all else KINDS
     start = time.perf_counter()
     missed = total = 0
+    first: list[Task] = []
+    others: list[Task] = []
+    for family in families:
+        if not options.kinds and not options.at:
+            first.append((f"{family}.cu has no mutation", run_declared, (family, 0, 1)))
+            others += [("", run_declared, (family, number, number + _BATCH))
+                       for number in range(1, len(_declared(family)), _BATCH)]
+        found = places(family, kinds, options.at)
+        others += [("", run_batch, (family, found[number : number + _BATCH])) for number in range(0, len(found), _BATCH)]
+    if options.seconds and others:
+        turn = datetime.date.today().toordinal() * 7 % len(others)
+        others = others[turn:] + others[:turn]
+    left = first + others
     # Most of the time goes into compiling the mutated sources: one process for each core.
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        runs = [(f"{family}.cu has no mutation", pool.submit(run_declared, family)) for family in declared]
-        for family in families:
-            found = places(family, kinds, options.at)
-            for first in range(0, len(found), _BATCH):
-                runs.append(("", pool.submit(run_batch, family, found[first : first + _BATCH])))
-        for lacking, run in runs:
-            results = run.result()
-            for caught, line in results:
-                print(line, flush=True)
-                total += 1
-                missed += not caught
-            if not results:
-                missed += 1
-                print(f"MISSING {lacking}")
+        running: dict[Any, str] = {}
+        while left or running:
+            late = options.seconds and time.perf_counter() - start > options.seconds
+            while left and len(running) < (os.cpu_count() or 1) and not late:
+                lacking, function, arguments = left.pop(0)
+                running[pool.submit(function, *arguments)] = lacking
+            if not running:
+                break
+            for run in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                lacking, results = running.pop(run), run.result()
+                for caught, line in results:
+                    print(line, flush=True)
+                    total += 1
+                    missed += not caught
+                if lacking and not results:
+                    missed += 1
+                    print(f"MISSING {lacking}")
+    if left:
+        print(f"{len(left)} of {len(first + others)} parts were not tried: {options.seconds:g} s are over")
     print(f"{total - missed} of {total} planted bugs caught in {time.perf_counter() - start:.0f} s")
     return 1 if missed else 0
 

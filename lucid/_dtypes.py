@@ -106,7 +106,9 @@ def number(value: Any) -> Any:
             return complex(value)
         return float(value) if kind == "f" or value.dtype == bfloat16 else value
     bases: tuple[Any, ...] = (int, float, complex)
-    return next((base(value) for base in bases if isinstance(value, base)), value)
+    if not isinstance(value, bases):
+        return value
+    return next(base(value) for base in bases if isinstance(value, base))
 
 
 def dtype_of_scalar(value: Any) -> np.dtype:

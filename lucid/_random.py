@@ -13,6 +13,7 @@ import numpy as np
 from lucid_kernels.cpu.runtime import fork
 
 from . import _clock as clock
+from . import _recording
 from .backends import Device
 from .tensor import Tensor, wrap
 
@@ -40,13 +41,19 @@ class Generator:
         with self._lock:
             offset = self._offset
             self._offset = (offset + blocks) & _MASK
-            return self._seed, offset
+            seed = self._seed
+        if _recording.under_way:
+            recorder = _recording.current()
+            if recorder is not None:
+                recorder.took(self, blocks, seed, offset)
+        return seed, offset
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`, an integer; negative ones count as 64-bit two's complement."""
         seed = int(seed)
         if not -(1 << 63) <= seed <= _MASK:
             raise ValueError("Overflow when unpacking long long")
+        _refuse_recording()
         with self._lock:
             self._seed, self._offset = seed & _MASK, 0
         return self
@@ -63,12 +70,14 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 16 bytes: seed and offset, little-endian."""
+        _refuse_recording()
         with self._lock:
             state = np.array([self._seed, self._offset], "<u8")
         return wrap(state.view(np.uint8))
 
     def set_state(self, new_state: Tensor) -> None:
         """Continue from a state of `get_state`. Raises TypeError or RuntimeError for what is none."""
+        _refuse_recording()
         if not isinstance(new_state, Tensor) or new_state.dtype != np.uint8:
             raise TypeError("expected a uint8 tensor as the state of a generator")
         if new_state.shape != (16,):
@@ -90,6 +99,12 @@ class Generator:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["device"])  # type: ignore[misc]
         self._seed, self._offset = state["seed"], state["offset"]
+
+
+def _refuse_recording() -> None:
+    recorder = _recording.current()
+    if recorder is not None:
+        recorder.refuse("it reads or sets the state of a generator")
 
 
 default_generator = Generator()

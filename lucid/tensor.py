@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _clock as clock
-from . import _dtypes, backends
+from . import _dtypes, _recording, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
 from ._python_data import from_python
@@ -261,6 +261,7 @@ class Tensor:
         """The address of the first element; 0 on the device 'meta'."""
         if self.is_meta:
             return 0
+        backends.note_read(self._array)
         return int(self._array.ctypes.data if self._array.__class__ is np.ndarray else self._array.data.ptr)
 
     def is_shared(self) -> bool:
@@ -462,6 +463,7 @@ class Tensor:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_meta:
             raise BufferError("a tensor on the device 'meta' has no memory to share")
+        backends.note_read(self._array)
         return self._array.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> Any:
@@ -473,6 +475,7 @@ class Tensor:
             raise AttributeError("a tensor on the cpu has no __cuda_array_interface__")
         if self._node is not None:
             raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use var.detach() first.")
+        backends.note_read(self._array)
         return self._array.__cuda_array_interface__
 
     def __bool__(self) -> bool:
@@ -729,7 +732,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         array = np.asarray(data)
     else:
-        array, copy = from_python(data, wanted, Tensor), False
+        array, copy = _recording.constant(from_python(data, wanted, Tensor)), False
         if device is None:
             device = backends.default_device()
     if not array.dtype.isnative:

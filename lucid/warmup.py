@@ -276,6 +276,9 @@ def _optimizer(size: int, **like: Any) -> None:
         optimizers += [optim.Adam([parameter], amsgrad=amsgrad, foreach=together) for amsgrad in (False, True)]
     for optimizer in optimizers:
         optimizer.step(), optimizer.step()
+    scaler = lucid.amp.GradScaler(parameter.device.type)
+    scaler.scale(parameter)
+    scaler.unscale_(optimizers[0])
 
 
 def _fused(size: int, **like: Any) -> None:

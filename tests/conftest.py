@@ -63,7 +63,7 @@ parity/test_op_samples ops/table/test_table ops/test_fuse nn/modules/test_sequen
 backends/test_threads kernels/cpu/elementwise/test_fused kernels/bench/test_targets backends/cpu/test_elementwise kernels/cpu/convolution/test_conv2d
 backends/meta/test_meta kernels/cpu/attention/test_attention test_warmup ops/nn/test_grid_sampling examples/test_digits kernels/cuda/elementwise/test_fused
 kernels/cpu/elementwise/test_ternary kernels/cpu/fft/test_fft kernels/bench/test_bench optim/test_composed kernels/cpu/matmul/test_blocked
-kernels/cuda/attention/test_flash_attention parity/distributions/test_families func/test_table
+kernels/cuda/attention/test_flash_attention parity/distributions/test_families func/test_table parity/test_autocast
 """
 
 

@@ -40,6 +40,8 @@ def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> N
     with backends.observe(lambda name, *rest: seen.add(name)):
         recipe(warmup.SMALL, dtype=lucid.float32, device=device)
     missing = set(FAMILIES[family].split()) - seen - ELSEWHERE
+    if device == "gpu":  # where one kernel serves all optimizers
+        missing -= {"multi_tensor_sgd", "multi_tensor_adam"}
     assert not missing
 
 

@@ -119,9 +119,14 @@ def fastest(variants: dict[str, Callable[[], Any]], synchronize: Callable[[], No
     return min(variants, key=lambda name: statistics.median(times[name]))
 
 
-def load(family: str, side: Side) -> Iterator[Case]:
-    """The cases of a family: a file of the folder `cases`, the folder `networks`, or `targets.<name>`, a file of that one or
+def module_of(family: str) -> Any:
+    """The module of a family: a file of the folder `cases`, the folder `networks`, or `targets.<name>`, a file of that one or
     of `gpu_targets`."""
     folder = "bench" if family.partition(".")[0] in ("networks", "targets", "gpu_targets") else "bench.cases"
-    cases: Iterator[Case] = importlib.import_module(f"{folder}.{family}").cases(side)
+    return importlib.import_module(f"{folder}.{family}")
+
+
+def load(family: str, side: Side) -> Iterator[Case]:
+    """The cases of a family."""
+    cases: Iterator[Case] = module_of(family).cases(side)
     return cases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,6 +102,10 @@ def target_table(results: Sequence[dict[str, Any]]) -> list[str]:
         mark = unreachable(result) + inaccuracy(result) + ("" if result["undisturbed"] else "  (disturbed)")
         lines.append(f"{result['name']:<{width}}  {' '.join(measured)} {result['target']:>7.2f} "
                      f"{percent(result['floor_share'])}  {status(result)}{mark}")
+    for family in dict.fromkeys(result["family"] for result in chosen if "family" in result):
+        ratios = [result["ratio_to_torch"] for result in chosen if result.get("family") == family and result["ratio_to_torch"]]
+        if len(ratios) > 1:
+            lines.append(f"{family}: geometric mean {statistics.geometric_mean(ratios):.2f} of {len(ratios)} cases")
     words = [status(result).split(":")[0] for result in chosen]
     lines.append(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)))
     return lines

@@ -54,9 +54,9 @@ from bench.report import header, row, target_table  # noqa: E402
 #: Families of kernels, each in its file; they run on both devices.
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
            "optimizer", "products")
-#: Of the whole library on a CPU, without targets but for some of `func`.
+#: Of the whole library on a CPU, without targets but for some of `func` and `compile`.
 SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
-          "small_matrices", "distributions", "func")
+          "small_matrices", "distributions", "func", "small_ops", "scripts", "compile")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: On a GPU there are more.

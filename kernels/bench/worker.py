@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bench.case import Case, Side, largest_error, load
+from bench.case import Case, Side, largest_error, load, module_of
 from bench.environment import libraries
 from bench.gpu.place import prepare
 from bench.timing import measure_block
@@ -43,10 +43,10 @@ class Worker:
         return Roofline()
 
     def open(self, family: str, skipped: Sequence[str] = ()) -> dict[str, Any]:
-        """Start with the cases of `family`, without preparing those that are `skipped`."""
+        """Start with the cases of `family`, without preparing those that are `skipped`; whether they are many brief ones."""
         self.side.skipped = frozenset(skipped)
         self.cases = load(family, self.side)
-        return {}
+        return {"brief": getattr(module_of(family), "BRIEF", False)}
 
     def next(self, errors: bool = True) -> dict[str, Any]:
         """Prepare the next case: the first call, which may compile, and, with `errors`, the error against float64.

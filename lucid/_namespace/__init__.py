@@ -1,6 +1,7 @@
 """How the public names of lucid come about.
 
 `builtins`: functions that do not become methods where a class has them as attributes.
+`forwarding`: keywords beside those of a function, in one frame.
 `keywords`: NumPy's names of arguments, and those of every function that makes a tensor.
 `lazy`: what is imported when it is first asked for.
 `absent`: errors that say what to do instead of what lucid lacks.

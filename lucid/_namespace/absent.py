@@ -7,30 +7,29 @@ import functools
 import sys
 from typing import Any
 
+from .builtins import publish
 from .lazy import LAZY, load
 
-_CAST = "there is no automatic mixed precision: cast the model and its input, as in model.bfloat16()"
-_COMPILE = "lucid.fuse compiles a function of elementwise operations; other code runs as it is written"
+_COMPILE = "lucid.compile records what a function runs, and replays it; lucid.fuse compiles a function of elementwise operations"
 _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
 _DENSE = "tensors are dense; gradients too"
-_PROCESSES = "a model trains in one process on one device"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
-    **dict.fromkeys(("amp", "autocast", "GradScaler"), _CAST),
-    **dict.fromkeys(("compile", "compiler", "jit", "fx"), _COMPILE),
-    **dict.fromkeys(("export", "onnx", "package", "hub"), _CODE),
+    **dict.fromkeys(("jit", "fx"), _COMPILE),
+    **dict.fromkeys(("export", "onnx", "package"), _CODE),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
-    "DistributedSampler": _PROCESSES,
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
-    "checkpoint": "activations are kept until backward",
 }
 
 
 def _absent(module: str, name: str) -> Any:
     where = LAZY.get(module, {}).get(name)
     if where is not None:
-        found = vars(sys.modules[module])[name] = load(where)  # from now on without this function
-        return found
+        space = vars(sys.modules[module])
+        space[name] = load(where)  # from now on without this function
+        if module == "lucid":
+            publish(space, [name])
+        return space[name]
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
         message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layout import Layout
+from .forwarding import forwarding
 
 Function = Callable[..., Any]
 
@@ -29,18 +30,21 @@ def with_all_keywords(function: Function) -> Function:
 
 
 def _renaming(function: Function, names: dict[str, str]) -> Function:
-    @functools.wraps(function)
-    def accepting(*args: Any, **keywords: Any) -> Any:
+    call = getattr(function, "general", function)  # of `accepts_out`, without the frame before it
+
+    def general(*args: Any, **keywords: Any) -> Any:
         try:
-            return function(*args, **keywords)
+            return call(*args, **keywords)
         except TypeError:
             if names.keys().isdisjoint(keywords):
                 raise
             renamed = {names.get(name, name): value for name, value in keywords.items()}
             if len(renamed) < len(keywords):  # both `dim` and `axis`
                 raise
-        return function(*args, **renamed)
+        return call(*args, **renamed)
 
+    own = getattr(function, "without_out", None)
+    accepting = functools.wraps(function)(forwarding(own or function, general, own is not None, True))
     accepting.has_all_keywords = True  # type: ignore[attr-defined]
     return accepting
 

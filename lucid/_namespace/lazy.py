@@ -4,13 +4,23 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "distributed distributions multiprocessing testing types"
+_MODULES = "amp compiler distributed distributions hub multiprocessing testing types utils"
+_AUTOCAST = """
+clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"""
 _TRANSFORMS = {"batches": "vmap", "reverse": "grad grad_and_value vjp jacrev", "forward": "jvp jacfwd hessian linearize",
                "batch_norm": "replace_all_batch_norm_modules_", "functional": "functionalize"}
 #: "module:name", or a module.
 LAZY: dict[str, dict[str, str]] = {
-    "lucid": {**{name: f"lucid.{name}" for name in _MODULES.split()}, "vmap": "lucid.func.batches:vmap"},
+    "lucid": {
+        **{name: f"lucid.{name}" for name in _MODULES.split()},
+        **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
+        "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
+        "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
+    },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
+    "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree checkpoint data dlpack hooks model_zoo tensorboard".split()},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
 

@@ -7,6 +7,7 @@
 `freeing`: what `backward` frees.
 `inplace`: writes in place, versions, and views.
 `overwrite`: operations that write into a tensor that is given.
+`graph`: what operations save, as hooks see it.
 `function`, `function_levels`: operations written by the user; inside of function transforms.
 `functional`: Jacobians, Hessians and their products.
 `levels`, `lifting`: tensors inside of function transforms, and their way there and back in the graph.
@@ -18,6 +19,7 @@
 """
 from . import forward_ad as forward_ad
 from . import functional as functional
+from . import graph as graph
 from .engine import backward, grad
 from .function import Function, once_differentiable
 from .grad_mode import (

@@ -16,6 +16,7 @@ from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, LEVELS, no_grad
 from .grad_mode import mode as grad_mode
+from .graph import Kept, are_active
 from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
 from .levels import lifted
 from .node import Node, Slot
@@ -44,7 +45,7 @@ class FunctionNode(Node):
         self._output_meta: list[_Meta | None] = []
         self._materialize = True
         self._to_save: Sequence[Any] = ()
-        self._saved: list[tuple[Any, ...] | None] | None = []
+        self._saved: list[Any] | None = []  # tuples, or `Kept`
         self._dirty: Sequence[Tensor] = ()
         self._constant: Sequence[Tensor] = ()
         self._for_forward: Sequence[Tensor | None] = ()
@@ -93,6 +94,10 @@ class FunctionNode(Node):
         for entry in self._saved or ():
             if entry is None:
                 tensors.append(None)
+                continue
+            if entry.__class__ is Kept:
+                place = entry.output
+                tensors.append(entry.tensor(None if place is None else self if place < 0 else Slot(self, place)))
                 continue
             array, box, count, node, output = entry
             if box.count != count:
@@ -197,6 +202,9 @@ class FunctionNode(Node):
                 self._saved.append(None)
                 continue
             output = positions.get(id(tensor))
+            if are_active():
+                self._saved.append(Kept(tensor, None if output is not None else tensor._node, output))
+                continue
             box = version_box(tensor)
             # An output is kept without its node: the node must not hold itself.
             self._saved.append((tensor._array, box, box.count, None if output is not None else tensor._node, output))

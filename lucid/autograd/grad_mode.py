@@ -12,6 +12,8 @@ GRAD, INFERENCE, ANOMALY, CHECK_NAN = 1, 2, 4, 8
 LEVELS = 16
 #: Gradients are computed by operations that differentiate again, also where nothing is recorded: other levels transform them.
 COMPOSED = 32
+#: What operations save goes through hooks.
+HOOKS = 64
 mode: ContextVar[int] = ContextVar("lucid_grad_mode", default=GRAD)
 
 

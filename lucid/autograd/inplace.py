@@ -12,8 +12,9 @@ from ..backends import run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
 from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
-from .grad_mode import GRAD, LEVELS, enable_grad
+from .grad_mode import GRAD, HOOKS, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode
+from .graph import pack
 from .levels import accommodated, lifted
 from .node import Node, check_inference
 from .op import Op
@@ -133,7 +134,10 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
         if flags & LEVELS:
             parents = lifted(parents, target._array)
         check_inference(vjp, op.name)
-        rebase(target, Node(op.name, parents, vjp))
+        node = Node(op.name, parents, vjp)
+        if flags & HOOKS:
+            pack(node)
+        rebase(target, node)
     return target
 
 

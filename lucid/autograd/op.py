@@ -22,8 +22,9 @@ from .. import _dtypes
 from ..backends import TABLES, as_array
 from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
-from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS
+from .grad_mode import ANOMALY, GRAD, HOOKS, INFERENCE, LEVELS
 from .grad_mode import mode as grad_mode
+from .graph import pack
 from .levels import lifted
 from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
@@ -32,6 +33,7 @@ Vjp = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Vjp]
 _new = object.__new__
 by_kernel: dict[str, Op] = {}  # an operation with the gradient rule of each kernel that has one: forward mode uses it
+_UNUSUAL = ANOMALY | HOOKS
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
@@ -116,21 +118,24 @@ class Op:
         if flags & LEVELS:
             parents = lifted(parents, result)
         node = Node(self.name, parents, vjp, self.saves)
-        if flags & ANOMALY:
-            node.trace = traceback.format_stack()[:-2]
         if not many:
             out._node = node
             if self.saved_outputs:
                 node.kept = [(result, version_box(out), -1)]
-            return
-        outputs = range(len(out)) if self.outputs is None else self.outputs
-        single = len(outputs) == 1
-        for index in outputs:
-            if out[index] is not None:
-                out[index]._node = node if single else Slot(node, index)
-        if self.saved_outputs:
-            node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
-                         for i in self.saved_outputs]  # type: ignore[union-attr]
+        else:
+            outputs = range(len(out)) if self.outputs is None else self.outputs
+            single = len(outputs) == 1
+            for index in outputs:
+                if out[index] is not None:
+                    out[index]._node = node if single else Slot(node, index)
+            if self.saved_outputs:
+                node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
+                             for i in self.saved_outputs]  # type: ignore[union-attr]
+        if flags & _UNUSUAL:
+            if flags & ANOMALY:
+                node.trace = traceback.format_stack()[:-2]
+            if flags & HOOKS:
+                pack(node)
 
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
@@ -168,7 +173,9 @@ class UnaryOp(Op):
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         if array.__class__ is not source.__class__:
             array = as_array(array)
-        out = wrap(array)
+        out = _new(Tensor)  # as `wrap`, without the call
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
         flags = grad_mode.get()
         if flags != GRAD:
             if flags & INFERENCE:
@@ -191,6 +198,47 @@ class UnaryOp(Op):
         return out
 
 
+class BinaryOp(Op):
+    """`Op` for two tensors and one output that is not a view: the same, without the loops."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Any, b: Any, **attributes: Any) -> Any:
+        if a.__class__ is Overwriting:
+            return a.run(self, (a, b), attributes)
+        x, y = a._array, b._array
+        try:
+            table = TABLES.get(x.__class__) or TABLES[y.__class__]
+            array = table[self.kernel](x, y, **attributes)
+        except Exception as error:
+            array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
+        if array.__class__ not in TABLES:
+            array = as_array(array)
+        out = _new(Tensor)  # as `wrap`, without the call
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
+        flags = grad_mode.get()
+        if flags != GRAD:
+            if flags & INFERENCE:
+                mark_inference(out)
+            if not flags & GRAD:
+                return out
+        first, second = a._node, b._node
+        if (first is not None or second is not None) and self.rule is not None:
+            if flags == GRAD and array.dtype in _differentiable:
+                # What `_record` does, without its checks.
+                vjp = self.rule((first is not None, second is not None), a._for_graph(), b._for_graph(), **attributes)
+                if clock.any_inference:
+                    check_inference(vjp, self.name)
+                out._node = node = Node(self.name, (first, second), vjp, self.saves)
+                if self.saved_outputs:
+                    out._version_box = box = Version()
+                    node.kept = [(array, box, -1)]
+            else:
+                self._record(out, array, [first, second], (a, b), attributes, flags)
+        return out
+
+
 class ViewOp(Op):
     """`Op` for one input and one output that shares its memory: the same, without the loops."""
 
@@ -205,7 +253,10 @@ class ViewOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
-        out, node, flags = wrap(array), a._node, grad_mode.get()
+        out = _new(Tensor)
+        out._array = array
+        out._node = out._grad = out._version_box = out._view = None
+        node, flags = a._node, grad_mode.get()
         if node is not None and flags & GRAD and self.rule is not None:
             if flags == GRAD and not a._replaceable:
                 vjp = self.rule(_NEEDED, a, **attributes)

@@ -64,6 +64,7 @@ def batched_gradients(outputs: Any, inputs: Any, grad_outputs: Any, retain_graph
                                f"{g.shape} and output[{number}] has a shape of {root.shape}.")
 
     def back(*upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return grad(roots, inputs, upstream, retain_graph, create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads)
+        return grad(roots, inputs, upstream, retain_graph, create_graph, allow_unused=allow_unused,
+                    materialize_grads=materialize_grads)
 
     return tuple(mapped(back, given, given[0].shape[0]))

@@ -40,13 +40,14 @@ import numpy as np
 from lucid_kernels import numpy_warnings
 from lucid_kernels.cpu.runtime import signals
 
+from .. import _recording
 from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
 __all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
-           "enter", "gpu_module", "meta_module", "mix", "observe", "row_major_copy", "run", "set_default_device",
-           "symbolic_module", "synchronize", "to_device", "to_host"]
+           "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
+           "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host"]
 
 numpy_warnings.ignore()
 
@@ -140,6 +141,16 @@ def observe(callback: Observer) -> Iterator[None]:
     finally:
         _count_observers(-1)
         _observer.reset(token)
+
+
+def is_observed() -> bool:
+    """Whether this context has an observer."""
+    return _observing > 0 and _observer.get() is not None
+
+
+def kernel_of(kind: type, name: str) -> Kernel:
+    """The kernel `name` for arrays of the class `kind`, which tells no observer."""
+    return _plain[kind][name]
 
 
 def _count_observers(change: int) -> None:
@@ -267,8 +278,17 @@ def to_host(array: Array) -> np.ndarray:
 
     Raises NotImplementedError for an array on the device 'meta'.
     """
+    if _recording.under_way:
+        note_read(array)
     host: np.ndarray = array if array.__class__ is np.ndarray else _modules[array.__class__].to_host(array)
     return host
+
+
+def note_read(array: Array) -> None:
+    """Tell the recorder of this context that Python is about to see the elements of `array`."""
+    recorder = _recording.current()
+    if recorder is not None:
+        recorder.read(array)
 
 
 def synchronize() -> None:

@@ -36,7 +36,7 @@ FAMILIES = {
     "random.random": "random_uniform random_exponential random_normal random_integers dropout",
     "random.gamma": "random_gamma",
     "random.pathwise": "standard_gamma_grad dirichlet_grad",
-    "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
+    "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam multi_tensor_unscale",
     "indexing.bounds": "check_bounds",
     "elementwise.fused": "fused",
 }

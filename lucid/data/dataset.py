@@ -127,6 +127,69 @@ class ConcatDataset(Dataset[T_co]):
         return self.datasets[number][index - (self.cumulative_sizes[number - 1] if number else 0)]
 
 
+class ChainDataset(IterableDataset[T_co]):
+    """The samples of several IterableDatasets, one after the other."""
+
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[T_co]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from dataset
+
+    def __len__(self) -> int:
+        total = 0
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            total += len(dataset)  # type: ignore[arg-type]
+        return total
+
+
+class StackDataset(Dataset[Any]):
+    """Samples of several datasets side by side: tuples, or dictionaries of datasets that are given by keywords.
+
+    Raises ValueError for datasets of different lengths, for none, and for both kinds.
+    """
+
+    def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
+        if args and kwargs:
+            raise ValueError("Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, but "
+                             "both types are given.")
+        if not (args or kwargs):
+            raise ValueError("At least one dataset should be passed")
+        self.datasets: Any = args or kwargs
+        lengths = {len(dataset) for dataset in self._all()}  # type: ignore[arg-type]
+        if len(lengths) > 1:
+            raise ValueError("Size mismatch between datasets")
+        self._length = lengths.pop()
+
+    def _all(self) -> list[Dataset[Any]]:
+        return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
+
+    def _together(self, parts: Iterable[Any]) -> Any:
+        return dict(zip(self.datasets, parts, strict=True)) if isinstance(self.datasets, dict) else tuple(parts)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._together([dataset[index] for dataset in self._all()])
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        """The samples at several indices. Raises ValueError where a `__getitems__` returns another number of them."""
+        columns = []
+        for dataset in self._all():
+            fetch = getattr(dataset, "__getitems__", None)
+            column = fetch(indices) if callable(fetch) else [dataset[index] for index in indices]
+            if len(column) != len(indices):
+                raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
+            columns.append(column)
+        return [self._together(row) for row in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return self._length
+
+
 def random_split(dataset: Dataset[T_co], lengths: Sequence[int | float],
                  generator: Generator | None = None) -> list[Subset[T_co]]:
     """Random subsets that do not overlap, of the given lengths, or of the given fractions if they sum to 1.

@@ -89,5 +89,5 @@ __all__ += transforms.__all__
 for _package in (continuous, discrete, multivariate):
     for _name, _module in list(vars(_package).items()):
         if isinstance(_module, _types.ModuleType):
-            _sys.modules[f"{__name__}.{_name}"] = _module
             globals()[_name] = _module
+            _sys.modules.setdefault(f"{__name__}.{_name}", _module)

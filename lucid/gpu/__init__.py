@@ -4,9 +4,11 @@
 `_streams`: streams and events.
 `_memory`: how much memory is in use.
 `_random`: seeds.
+`amp`: PyTorch's older names of mixed precision.
 """
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .. import backends
@@ -83,4 +85,6 @@ def __getattr__(name: str) -> Any:
         globals().update(tensor_types("gpu"))
         if name in globals():
             return globals()[name]
+    if name == "amp":  # imported when it is first asked for
+        return importlib.import_module(f"{__name__}.amp")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

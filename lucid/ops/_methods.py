@@ -22,6 +22,7 @@ from ..backends.elementwise import ROWS
 from ..tensor import Tensor
 from ._independence import rebase_with_zeros
 from ._operands import is_operand, operator, reflected
+from ._out import kernel_call
 from ._out import method as as_method
 
 families: list[ModuleType] = []
@@ -38,10 +39,10 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     single = getattr(function, "single", False)
     name = function.__name__
     row = ROWS.get(name)
-    plain = {"value": 1} if row and row.attributes == "value" else {}
+    operands, plain = kernel_call(function)
+    others = operands - 1  # beside `self`
     scale = row.scaled if row else 0
-    # Beside `self`; -1: `overwrite` does not do.
-    others = 2 if plain else function.__code__.co_argcount - 1 if single and row and row.in_place else -1
+    count = function.__code__.co_argcount - 1  # now: autocast exchanges the code
 
     def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
         factor = value if plain else alpha
@@ -63,7 +64,6 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
             if operator and not is_operand(args[0]):
                 return NotImplemented
             factors = _FACTORS_FIRST.get(name, ())
-            count = function.__code__.co_argcount - 1
             if not args or not isinstance(args[0], (float, int)) or not count < len(args) <= count + len(factors):
                 raise
         # The signature of old: `add_(2, other)` for `add_(other, alpha=2)`.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _recording
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import run, to_host
@@ -45,7 +45,7 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
             converted.append(value)  # its kernels take numbers as they are
         elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
             # Extension and unsigned dtypes have no weak scalars in NumPy, or refuse those out of range.
-            converted.append(wrap(as_array(np.asarray(value).astype(dtype), None, device)))
+            converted.append(wrap(_recording.constant(as_array(np.asarray(value).astype(dtype), None, device))))
         else:
             converted.append(value)
     return converted
@@ -306,6 +306,11 @@ def integers(sizes: Any) -> tuple[int, ...]:
     """A shape given as ``(2, 3)`` or ``((2, 3),)``: the arguments of `reshape(2, 3)` and `reshape((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
+    for size in sizes:
+        if size.__class__ is not int:
+            break
+    else:
+        return tuple(sizes)
     try:
         return tuple([size.__index__() for size in sizes])  # also of ints of a class of `fuse`, which `index` does not ask
     except AttributeError:

@@ -7,13 +7,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
+from .._namespace.forwarding import forwarding
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, no_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
-from ..autograd.overwrite import Overwriting, refuse_inference, refuse_shared
+from ..autograd.overwrite import Overwriting, overwrite, refuse_inference, refuse_shared
 from ..backends import Device
+from ..backends.elementwise import ROWS
 from ..tensor import Tensor, version_box
 
 Function = Callable[..., Any]
@@ -34,17 +38,21 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
         return functools.partial(accepts_out, castable=castable, in_its_dtype=in_its_dtype, also=also, refusal=refusal,
                                  warns=warns, leaf=leaf)
 
-    @functools.wraps(function)
-    def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
+    name = function.__name__
+
+    def general(*args: Any, out: Any = None, **keywords: Any) -> Any:
         if out is None:
             return function(*args, **keywords)
+        if not keywords and isinstance(out, Tensor):
+            operands, attributes = kernel_call(function)
+            if len(args) == operands and overwrite(out, name, args[1:], args[0], **attributes):
+                return out
         if grad_mode.get() & GRAD and not leaf and _require_grad((*args, *keywords.values(), out)):
-            raise RuntimeError(f"{function.__name__}(): functions with out=... arguments don't support automatic "
+            raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")
         if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None:
             keywords["dtype"] = out.dtype
-        single = accepting.single  # type: ignore[attr-defined]
-        if single and args and isinstance(args[0], Tensor) and isinstance(out, Tensor):
+        if accepting.single and args and isinstance(args[0], Tensor) and isinstance(out, Tensor):
             result = _compute_into(out, function, *args, **keywords)
             if result is out:
                 return out
@@ -55,9 +63,22 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
         with (no_grad() if leaf else contextlib.nullcontext()):
             return deliver(result, out, castable, refusal, warns)
 
-    accepting.without_out = function  # type: ignore[attr-defined]
-    accepting.single = False  # type: ignore[attr-defined]
+    accepting: Any = functools.wraps(function)(forwarding(function, general, True, False))
+    accepting.without_out, accepting.general = function, general
+    accepting.single = False
     return accepting
+
+
+@functools.cache
+def kernel_call(function: Function) -> tuple[int, dict[str, Any]]:
+    """How many operands `function` passes on to the kernel of its name, with which attributes, so that `overwrite` does as well;
+    -1 if it does something else. Asked when all functions are registered.
+    """
+    row = ROWS.get(function.__name__)
+    if row is not None and row.attributes == "value":
+        return 3, {"value": 1}
+    alike = row is not None and row.in_place and getattr(function, "single", False)
+    return function.__code__.co_argcount if alike else -1, {}
 
 
 def _compute_into(out: Tensor, function: Function, first: Tensor, *args: Any, **keywords: Any) -> Tensor:
@@ -71,15 +92,15 @@ def _compute_into(out: Tensor, function: Function, first: Tensor, *args: Any, **
     return result if box.count == before else out
 
 
-def fills_out(function: Any = None, *, warns: bool = False) -> Any:
+def fills_out(function: Any = None, *, warns: bool = False, defined: bool = True) -> Any:
     """Give `function`, which makes a tensor of a `dtype` on a `device`, the keyword `out`: the tensor to fill and return, whose
     dtype and device those are.
 
-    `out` gets the shape of the result, with a warning only if the function `warns`. Raises RuntimeError for another `dtype`
-    or `device` than its own, and where it is a leaf that requires grad.
+    `out` gets the shape of the result, with a warning only if the function `warns`, and its elements if they are `defined`.
+    Raises RuntimeError for another `dtype` or `device` than its own, and where it is a leaf that requires grad.
     """
     if function is None:
-        return functools.partial(fills_out, warns=warns)
+        return functools.partial(fills_out, warns=warns, defined=defined)
 
     @functools.wraps(function)
     def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
@@ -97,7 +118,12 @@ def fills_out(function: Any = None, *, warns: bool = False) -> Any:
         requires_grad = keywords.pop("requires_grad", False)
         result = function(*args, **{**keywords, "dtype": out.dtype, "device": out.device})
         _require_device(result, out)
-        _write(result, out, warns)
+        if defined:
+            _write(result, out, warns)
+        else:
+            _require_writable(out)
+            if out.shape != result.shape:
+                out._swap_array(result._array)
         if requires_grad:
             out.requires_grad = True
         return out
@@ -130,7 +156,7 @@ def _require_grad(values: Sequence[Any]) -> bool:
     """Whether a tensor among `values`, or in tuples and lists among them, requires grad."""
     for value in values:
         if isinstance(value, Tensor):
-            if value.requires_grad:
+            if value._node is not None:
                 return True
         elif isinstance(value, (tuple, list)) and _require_grad(value):
             return True
@@ -149,19 +175,25 @@ def _check(result: Tensor, out: Any, castable: bool = False, refusal: type[Excep
 
 
 def _require_device(result: Tensor, out: Tensor) -> None:
+    if out._array.__class__ is np.ndarray is result._array.__class__:
+        return
     if out.device != result.device:
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but it is on {out.device}")
 
 
-def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
+def _require_writable(out: Tensor) -> None:
     refuse_inference(out)
     if grad_mode.get() & GRAD:
         refuse_leaf(out)
-    if out.shape == result.shape:
-        store(out, result.detach()._array)
+
+
+def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
+    _require_writable(out)
+    if out._array.shape == result._array.shape:
+        store(out, result._array)
         return out
     if out.numel() and warns:
         warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                      f"match the required output shape {list(result.shape)}.", stacklevel=4)
+                      f"match the required output shape {list(result.shape)}.", stacklevel=6)
     out._swap_array(result.detach().to(out.dtype, copy=True)._array)
     return out

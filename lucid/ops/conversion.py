@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _dtypes, backends
+from .. import _dtypes, _recording, backends
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
@@ -314,13 +314,16 @@ def copy_(self: Tensor, other: Any, non_blocking: Any = False) -> Tensor:
 
     Raises RuntimeError where both share memory, but not element by element, and TypeError for what is neither.
     """
-    number, src = _dtypes.number(other), other
-    if number.__class__ in _WIDEST:
-        src = wrap(np.asarray(number, _WIDEST[number.__class__]))
+    src = other
+    if not isinstance(other, Tensor):
+        number = _dtypes.number(other)
+        if number.__class__ in _WIDEST:
+            src = wrap(_recording.constant(np.asarray(number, _WIDEST[number.__class__])))
     refuse_shared(self, (require_tensor("copy_", src),))
     recording = grad_mode.get() & GRAD
     plain = src._array.dtype == self._array.dtype or src._array.dtype.kind != "c"
-    plain = plain and src._array.__class__ is self._array.__class__ and src.device == self.device
+    plain = plain and src._array.__class__ is self._array.__class__
+    plain = plain and (src._array.__class__ is np.ndarray or src.device == self.device)
     if plain and not (recording and not (src._node is self._node is None)):
         if recording and self._view is not None:
             refuse_leaf(self)

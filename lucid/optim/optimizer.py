@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, Self
 
-from .. import _dtypes, backends
+from .. import _dtypes, _recording, backends
 from .._hooks import RemovableHandle
 from ..autograd.errors import describe_one
 from ..tensor import Tensor, as_array, wrap
@@ -322,6 +322,7 @@ def check_options(fused: bool | None, foreach: bool | None, differentiable: bool
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """`step`, with the hooks of the optimizer around it, and a note for learning-rate schedulers that it was called."""
+    @_recording.as_it_is
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **keywords: Any) -> Any:
         self._opt_called = True  # type: ignore[attr-defined]

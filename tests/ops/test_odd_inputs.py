@@ -79,7 +79,7 @@ def test_ldexp_by_integers_has_the_dtype_of_the_number(device: str) -> None:
 def test_ldexp_by_powers_beyond_the_range_of_the_dtype(dtype: str, device: str) -> None:
     numbers = np.array([0.0, -0.0, 1e-40, 1.5, -np.inf, np.nan, 1e30, 3.0, 3.0]).astype(dtype)
     powers = np.array([1000, 2**31 - 1, 200, -130, -(2**31), 3, -1200, 2000, -2000])
-    if device == "gpu" and dtype == "float32" and not lucid.gpu.is_simulated():  # CuPy's kernels have no subnormal numbers
+    if device == "gpu" and dtype == "float32":  # kernels there take subnormal numbers for 0
         numbers[2], powers[3] = 1e-37, -100
     scaled = lucid.from_numpy(numbers).to(device).ldexp(lucid.from_numpy(powers).to(device)).cpu().numpy()
     with np.errstate(all="ignore"):

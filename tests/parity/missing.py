@@ -27,7 +27,7 @@ NAMESPACES = {name: name for name in """Tensor nn nn.functional nn.init nn.utils
     nn.utils.parametrizations nn.utils.stateless optim optim.lr_scheduler optim.swa_utils linalg fft special autograd
     autograd.functional autograd.forward_ad autograd.graph func random serialization distributions distributions.constraints
     distributions.transforms distributions.kl distributions.utils distributions.constraint_registry distributed multiprocessing
-    nn.attention nn.parallel testing""".split()}
+    nn.attention nn.parallel testing amp hub utils._pytree utils.checkpoint utils.dlpack utils.hooks""".split()}
 NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu"}
 #: Shell patterns, for names that stand together where lucid has none of them.
 PATTERNS = """[!i]*_copy *sparse* *quantize* q_* qint* quint* cudnn_* miopen_* mkldnn_* fbgemm_* sym_* Sym* *Storage rnn_* *autocast*
@@ -107,7 +107,7 @@ def text() -> str:
     for name in ("", "utils"):
         package = _find(torch, name)
         prefix = f"{name}." if name else ""
-        absent = [f"{prefix}{part}" for part in _submodules(package) if f"{prefix}{part}" not in known and _find(lucid, part) is None]
+        absent = [f"{prefix}{part}" for part in _submodules(package) if f"{prefix}{part}" not in known and _find(lucid, f"{prefix}{part}") is None]
         lines.append(f"| modules of `torch{'.' if name else ''}{name}` | {' '.join(f'`{part}`' for part in absent)} |")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 

@@ -76,6 +76,17 @@ def _amsgrad(p: Any, g: Any, m: Any, v: Any, largest: Any, factors: Any, step_si
         p[i] = shrink * p[i] - step_size * (mean / (root_scale * math.sqrt(top) + eps))
 
 
+@jit_exact
+def _unscale(g: Any, inverse: Any) -> bool:
+    """g *= inverse; whether an element was not finite."""
+    zero, bad = g.dtype.type(0), False
+    for i in range(g.shape[0]):
+        value = g[i]
+        bad |= value - value != zero
+        g[i] = value * inverse
+    return bad
+
+
 # The same for elements [start, stop) of a list of tensors; see _tensor_list.py.
 @jit_exact
 def _sgd_part(table: Any, offsets: Any, start: int, stop: int, factors: Any) -> None:
@@ -112,6 +123,22 @@ def _adam_part(table: Any, offsets: Any, start: int, stop: int, factors: Any, sc
         else:
             _adam(p, g, m, v, factors, scales[k, 0], scales[k, 1])
         start, k = start + n, k + 1
+
+
+@jit_exact
+def _unscale_part(table: Any, offsets: Any, start: int, stop: int, inverse: Any) -> bool:
+    k, bad = first_tensor(offsets, start), False
+    while start < stop:
+        i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
+        bad |= _unscale(part(table[k, 0], i, n, inverse), inverse[0])
+        start, k = start + n, k + 1
+    return bad
+
+
+@jit_parallel
+def _unscale_parallel(table: Any, offsets: Any, inverse: Any, bad: Any) -> None:
+    for i in numba.prange(chunks(offsets[-1])):
+        bad[i] = _unscale_part(table, offsets, i * GRAIN, min((i + 1) * GRAIN, offsets[-1]), inverse)
 
 
 @jit_parallel
@@ -285,3 +312,29 @@ def multi_tensor_adam(
     for (param, grad, mean, square, *largest), number in alone:
         top = largest[0] if largest else None
         adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))
+
+
+def multi_tensor_unscale(*arrays: Array) -> None:
+    """Multiply gradients by a factor, in place, and set `found` to 1 if an element of one of them is not finite. What is listed
+    twice is multiplied once.
+
+    `arrays` are `found` and the factor, float32 scalars, and the gradients.
+    """
+    found, inverse, *gradients = arrays
+    once = list({id(gradient): gradient for gradient in gradients if gradient.size}.values())
+    together, alone = launches(once, len(once))
+    bad = False
+    for tensors, _ in together:
+        addresses, offsets, total, dtype = tensors
+        factor = np.array([inverse], dtype)
+        if tensors.is_large:
+            of_chunks = np.zeros(chunks(total), np.bool_)
+            _unscale_parallel(addresses, offsets, factor, of_chunks)
+            bad |= bool(of_chunks.any())
+        else:
+            bad |= bool(_unscale_part(addresses, offsets, 0, total, factor))
+    for (gradient,), _ in alone:
+        bad |= not np.isfinite(gradient).all()
+        gradient[...] = gradient * inverse  # float16 and bfloat16 are rounded once
+    if bad:
+        found[...] = 1

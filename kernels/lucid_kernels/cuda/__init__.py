@@ -5,6 +5,7 @@
 `elementwise`, `indexing`, `interpolation`, `losses`, `movement`, `random`: likewise.
 `multi_tensor`: steps of optimizers with lists of tensors.
 `optimizer`: SGD's and Adam's, as the CPU has them.
+`unscale`: gradients of a scaled loss.
 `matmul`: products by cuBLAS.
 `runtime`: loading and launching.
 

@@ -126,6 +126,7 @@ class _List:
         self.addresses: list[int] = []
         self.numbers: list[int] = []
         self.copies: list[tuple[Any, Any]] = []
+        self.outlived = False  # one of the arrays is gone, and its memory another's
 
     def add(self, row: Row, numbers: Counts, rule: Rule) -> None:
         """Add a tensor."""
@@ -153,13 +154,18 @@ class _List:
     def remember(self, arrays: Sequence[Any], counts: Sequence[Counts], width: int) -> None:
         """Keep what says whether the next step is one of these tensors. Nothing is kept alive by it."""
         self.width = width
-        self.columns = [(column, [None if array is None else weakref.ref(array) for array in arrays[column::width]])
+        self.columns = [(column, [None if array is None else weakref.ref(array, self._outlive) for array in arrays[column::width]])
                         for column in range(width) if column != 1]
         if self.numbers_given is None:
-            self.counts = [weakref.ref(number) for numbers in counts for number in numbers]
+            self.counts = [weakref.ref(number, self._outlive) for numbers in counts for number in numbers]
+
+    def _outlive(self, reference: Any) -> None:
+        self.outlived = True
 
     def fits(self, arrays: Sequence[Any], counts: Sequence[Counts]) -> bool:
         """Whether these are the same arrays, but for gradients, whose addresses are taken."""
+        if self.outlived:
+            return False
         width, dtype = self.width, self.dtype
         for column, references in self.columns:
             if not all(map(is_, arrays[column::width], [None if each is None else each() for each in references])):

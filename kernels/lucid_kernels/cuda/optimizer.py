@@ -7,6 +7,7 @@ from typing import Any
 
 from lucid_kernels.cuda import multi_tensor
 from lucid_kernels.cuda.runtime import launch, recording
+from lucid_kernels.cuda.unscale import multi_tensor_unscale as multi_tensor_unscale
 
 
 def sgd(

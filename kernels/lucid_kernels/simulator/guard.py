@@ -19,7 +19,8 @@ from .errors import SimulatorError
 
 _PAGE = mmap.PAGESIZE
 _ALIGNMENT = 16
-_ZONE = 1 << 20
+#: Bytes of an inaccessible zone.
+ZONE = 1 << 20
 # MAP_POPULATE: one call into the system instead of one page fault per page; three times faster for small arrays.
 _RESERVE_FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 _BODY_FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0) | 0x10  # MAP_FIXED
@@ -82,12 +83,12 @@ class Buffer:
     def __init__(self, nbytes: int) -> None:
         size = max(1, _round_up(nbytes, _ALIGNMENT))
         body = _round_up(size, _PAGE)
-        base = _libc.mmap(None, body + 2 * _ZONE, 0, _RESERVE_FLAGS, -1, 0)
+        base = _libc.mmap(None, body + 2 * ZONE, 0, _RESERVE_FLAGS, -1, 0)
         failed = ctypes.c_void_p(-1).value
         protection = mmap.PROT_READ | mmap.PROT_WRITE
-        if base in (None, failed) or _libc.mmap(base + _ZONE, body, protection, _BODY_FLAGS, -1, 0) in (None, failed):
+        if base in (None, failed) or _libc.mmap(base + ZONE, body, protection, _BODY_FLAGS, -1, 0) in (None, failed):
             raise MemoryError(f"no memory for a device array of {nbytes} bytes")
-        self.address = base + _ZONE + body - size
+        self.address = base + ZONE + body - size
         self.nbytes = nbytes
         fill_undefined(self.address, size)
         #: What stands between the end of the data and the inaccessible zone.
@@ -98,7 +99,7 @@ class Buffer:
             _live[self.address] = nbytes
             if _allocated is not None:
                 _allocated(self.address, nbytes)
-        release = weakref.finalize(self, _release, self.address, base, body + 2 * _ZONE)
+        release = weakref.finalize(self, _release, self.address, base, body + 2 * ZONE)
         release.atexit = False  # the process gives it back anyway, and arrays may still be in use then
 
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:

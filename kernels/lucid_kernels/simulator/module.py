@@ -10,6 +10,7 @@ signature, which a launch on a GPU never does.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import pathlib
 import re
 import subprocess
@@ -63,6 +64,10 @@ class Function:
         names = parameter_names(module.code, name)
         #: The parameters' names, for messages.
         self.parameters = names if len(names) == len(self.signature) else [""] * len(self.signature)
+        #: Bytes of each argument.
+        self.sizes = [8 if code[0] == "*" else int("".join(filter(str.isdigit, code)) or 2) for code in self.signature]
+        #: Where each begins in a copy of all, at multiples of 16, and where the last one ends.
+        self.offsets = [0, *itertools.accumulate(-(-size // 16) * 16 for size in self.sizes)]
         self._launch = getattr(module.library, f"lucid_launch_{index}")
         self._launch.restype = ctypes.c_int
         self._launch.argtypes = [ctypes.c_void_p, ctypes.POINTER(LaunchParameters), ctypes.POINTER(Library)]

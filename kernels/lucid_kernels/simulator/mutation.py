@@ -164,7 +164,8 @@ def _stand_in() -> Iterator[Any]:
 
 
 def _attempt(check: Callable[[], None], launch: Any) -> Exception | None:
-    """What `check` raises about the kernels: None when it passes. Raises CompileError and unforeseen exceptions."""
+    """What `check` raises about the kernels: None when it passes. Raises CompileError, unforeseen exceptions, and MutationError
+    where it is skipped."""
     try:
         check()
         launch.raise_pending()
@@ -172,6 +173,10 @@ def _attempt(check: Callable[[], None], launch: Any) -> Exception | None:
         raise
     except (AssertionError, RuntimeError, IndexError) as error:
         return error
+    except BaseException as error:
+        if isinstance(error, (Exception, KeyboardInterrupt, SystemExit)):
+            raise
+        raise MutationError(f"the check is skipped: {error}") from error  # pytest's Skipped is no Exception
     finally:
         launch.forget_pending()
     return None

@@ -16,6 +16,8 @@ def table(product: Callable[[Array, Array], Array], few: int) -> dict[str, Kerne
         """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request; a vector stands
         for a row as `a`, for a column as `b`, whose axis the result does not have.
         """
+        if a.ndim == 2 == b.ndim:
+            return product(a.T if transpose_a else a, b.T if transpose_b else b)
         if a.ndim == 1 or b.ndim == 1:
             if a.ndim < 3 and b.ndim < 3 and a.size < few and b.size < few:
                 return product(a.T if transpose_a else a, b.T if transpose_b else b)

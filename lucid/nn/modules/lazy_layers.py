@@ -8,7 +8,7 @@ from ...ops.creation.creation import tensor
 from ...tensor import Tensor
 from .. import init
 from ..parameter import UninitializedBuffer, UninitializedParameter
-from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
+from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _NormBase
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Size, _ConvNd
 from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from .lazy import LazyModuleMixin
@@ -141,7 +141,7 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
 
 
-class _LazyNorm(LazyModuleMixin, _BatchNorm):
+class _LazyNorm(LazyModuleMixin, _NormBase):
     """What lazy batch and instance normalisations of any dimension share: dimension 1 of the first input is `num_features`."""
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,

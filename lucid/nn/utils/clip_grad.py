@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from types import GeneratorType
 
+from ... import _recording
 from ...autograd.grad_mode import no_grad
 from ...ops.creation.creation import tensor
 from ...ops.linalg.vector_norms import vector_norm
@@ -74,8 +75,13 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
     listed = _listed(parameters)
     if not listed and isinstance(parameters, GeneratorType):
         warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
-    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite, foreach)
-    clip_grads_with_norm_(listed, max_norm, total, foreach)
+    return _clip(listed, max_norm, norm_type, error_if_nonfinite)
+
+
+@_recording.as_it_is
+def _clip(listed: list[Tensor], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Tensor:
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
     return total
 
 

@@ -149,7 +149,7 @@ def ones(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, req
     return _filled(integers(sizes or (size,)), 1, _float_dtype(dtype), device, requires_grad)
 
 
-@fills_out
+@fills_out(defined=False)
 def empty(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False,
           memory_format: Any = contiguous_format) -> Tensor:
     """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _dtypes
 from ...autograd.op import Op
-from ...backends import run
+from ...backends import note_read, run
 from ...tensor import Tensor
 from .._methods import comparing, register
 from .._operands import is_operand, promote, require_tensor
@@ -102,6 +102,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     if x.shape != y.shape:
         return False
     if x.dtype is y.dtype and x.__class__ is y.__class__ is np.ndarray:  # without tensors: 0.4 of the time of small ones
+        note_read(x)
         return bool(run("all", (run("eq", (x, y)),), {"axis": None, "keepdims": False}))
     return bool(eq(input, other).all().item())
 

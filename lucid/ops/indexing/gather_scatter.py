@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Op, Vjp
+from ...autograd.op import BinaryOp, Op, Vjp
 from ...tensor import Tensor
 from .._operands import reduce_to, shape_of
 from .index import check_index
@@ -32,7 +32,7 @@ def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: in
 
 
 # For the modules beside this one too: without a check of the indices.
-gather_op = Op("gather", _gather_rule)
+gather_op = BinaryOp("gather", _gather_rule)
 # Zeros of a shape with the elements of a tensor added where `gather` would read: the gradient of what selects elements.
 place_op = Op("gather_grad", _place_rule)
 scatter_op = Op("scatter", _scatter_rule)

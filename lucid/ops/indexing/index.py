@@ -107,12 +107,12 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
         if found.shape and shape and (whole or (kind == "b" and found.shape == shape[:found.ndim])):
             return None, (found,)
     simple = index if index.__class__ is tuple else (index,)
-    if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:
-        for item in simple:
-            if item is None:
-                break
-        else:
-            simple = (*(FULL,) * (len(shape) + 1 - len(simple)), *simple[1:])
+    for position, item in enumerate(simple):
+        if item is Ellipsis:
+            room = len(shape) + 1 - len([other for other in simple if other is not None])
+            if room >= 0:
+                simple = (*simple[:position], *(FULL,) * room, *simple[position + 1:])
+            break
     whole, dim, ndim = True, 0, len(shape)
     for item in simple:  # integers, slices and None alone need no other checks: a third of the time
         if item is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import BinaryOp, Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import operator, reduce_to, reflected, require_tensor
@@ -76,8 +76,8 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     return vjp
 
 
-_matmul = Op("matmul", _matmul_rule)
-_dot = Op("dot", _dot_rule)
+_matmul = BinaryOp("matmul", _matmul_rule)
+_dot = BinaryOp("dot", _dot_rule)
 _linear = Op("linear", _linear_rule)
 _linear_grad = Op("linear_grad")
 
@@ -96,7 +96,7 @@ def _rows(t: Tensor) -> Tensor:
 def _check(name: str, a: Tensor, b: Tensor) -> None:
     """Raise RuntimeError for operands that PyTorch refuses: of two dtypes, on two devices, or bool."""
     x, y = require_tensor(name, a)._array, require_tensor(name, b)._array
-    if x.dtype != y.dtype:
+    if x.dtype is not y.dtype and x.dtype != y.dtype:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
                            f"{_c_name(x.dtype)} != {_c_name(y.dtype)}")
     if x.dtype.kind == "b":
@@ -123,7 +123,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     _check("matmul", input, other)
     a, b = input._array.shape, other._array.shape
     if len(a) == 2 and len(b) == 2:
-        _refuse_sizes(a[0], a[1], b[0], b[1])
+        if a[1] != b[0]:
+            _refuse_sizes(*a, *b)
         return _matmul(input, other)
     if not a or not b:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")

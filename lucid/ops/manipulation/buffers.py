@@ -85,7 +85,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
 
     The default dtype is that of floats. Raises RuntimeError for a zero step or one that leads away from `end`.
     """
-    warnings.warn("range is deprecated because it includes its end, unlike Python's range: use arange.", stacklevel=3)
+    warnings.warn("range is deprecated because it includes its end, unlike Python's range: use arange.", stacklevel=4)
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))

@@ -36,7 +36,8 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
                                "dimension size -1 can be any value and is ambiguous")
         if size % rest:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
-        return tuple([size // rest if n == -1 else n for n in shape])
+        place = shape.index(-1)
+        return (*shape[:place], size // rest, *shape[place + 1:])
     if shape and min(shape) < 0:
         raise RuntimeError(f"invalid shape dimension {min(shape)}")
     if math.prod(shape) != size:

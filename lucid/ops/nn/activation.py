@@ -12,7 +12,7 @@ from lucid_kernels import formulas
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.inplace import write
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import BinaryOp, Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_curvature, zeros_for
 from .._methods import register
@@ -54,13 +54,13 @@ def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Vjp:
 
 
 _relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), saved_outputs=True)
-relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
+relu_grad: Op = BinaryOp("relu_grad", _grad_of_step_rule)
 # Of what nobody else has: the result may be written to then, as that of max pooling.
 relu_that_saves_its_input = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, x),))
 _sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), saved_outputs=True)
-_sigmoid_grad: Op = Op("sigmoid_grad", _sigmoid_grad_rule)
+_sigmoid_grad: Op = BinaryOp("sigmoid_grad", _sigmoid_grad_rule)
 _tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), saved_outputs=True)
-_tanh_grad: Op = Op("tanh_grad", _tanh_grad_rule)
+_tanh_grad: Op = BinaryOp("tanh_grad", _tanh_grad_rule)
 
 
 # ---- gelu, silu: the gradient needs the argument ---------------------------------------------------------------------
@@ -99,9 +99,9 @@ def _silu_grad_rule(needs: Any, g: Tensor, x: Tensor) -> Vjp:
 
 
 _gelu = UnaryOp("gelu", _gelu_rule)
-_gelu_grad = Op("gelu_grad", _gelu_grad_rule)
+_gelu_grad = BinaryOp("gelu_grad", _gelu_grad_rule)
 _silu = UnaryOp("silu", lambda needs, x: lambda g, y: (_silu_grad(g, x),))
-_silu_grad: Op = Op("silu_grad", _silu_grad_rule)
+_silu_grad: Op = BinaryOp("silu_grad", _silu_grad_rule)
 
 
 # ---- of lines --------------------------------------------------------------------------------------------------------
@@ -154,10 +154,10 @@ def _log_softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Vjp
 
 
 _softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), saved_outputs=True)
-_softmax_grad: Op = Op("softmax_grad", _softmax_grad_rule)
+_softmax_grad: Op = BinaryOp("softmax_grad", _softmax_grad_rule)
 _log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),),
                        saved_outputs=True)
-_log_softmax_grad: Op = Op("log_softmax_grad", _log_softmax_grad_rule)
+_log_softmax_grad: Op = BinaryOp("log_softmax_grad", _log_softmax_grad_rule)
 
 
 def _along(op: UnaryOp, input: Tensor, dim: int, dtype: Any) -> Tensor:

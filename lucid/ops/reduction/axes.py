@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _dtypes
 from ...autograd.grad_mode import is_composed
-from ...backends import TABLES, run
+from ...backends import TABLES, note_read, run
 from ...tensor import Tensor, wrap
 from .._operands import canonical_dim, canonical_dims, physical, require_tensor
 
@@ -71,6 +71,7 @@ def within(input: Tensor, low: float, high: float) -> bool:
     array = physical(input._array)
     if not array.size:
         return True
+    note_read(array)
     every = {"axis": None, "keepdims": False}
     return bool(low <= run("min", (array,), every).item() and run("max", (array,), every).item() <= high)
 

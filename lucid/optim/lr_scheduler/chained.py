@@ -33,7 +33,7 @@ class ChainedScheduler(LRScheduler):
         self.optimizer = optimizer
         self._last_lr = self._values("lr")
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Let all schedules take a step."""
         for scheduler in self._schedulers:
             scheduler.step()

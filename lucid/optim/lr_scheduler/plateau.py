@@ -51,7 +51,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether bad epochs do not count because of a recent reduction."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:
         """Take note of the metric of one more epoch, and reduce the learning rates if it is time to."""
         current = float(metrics)
         if epoch is not None:

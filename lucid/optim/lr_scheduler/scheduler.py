@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ... import _recording
 from ...tensor import Tensor
 from ..optimizer import Group, Optimizer
 
@@ -92,6 +93,12 @@ class LRScheduler:
         """The learning rates for `last_epoch`, computed from the present ones: for subclasses to define."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "step" in cls.__dict__:
+            cls.step = _recording.as_it_is(cls.step)  # type: ignore[method-assign]
+
+    @_recording.as_it_is
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch and set its learning rates. `epoch` is deprecated: it goes to that epoch.
 

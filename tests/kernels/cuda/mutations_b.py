@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
+from tests.kernels.cuda import test_unscale
 from tests.kernels.cuda.convolution import test_conv2d
 from tests.kernels.cuda.pooling import test_pool2d
 from tests.kernels.cuda.random import test_random
@@ -77,6 +78,7 @@ def check_channels_last() -> None:
     from lucid_kernels.cuda.pooling import pool2d
 
     test_pool2d.test_halves_and_channels_last(cp, None, pool2d, "overlap", np.float16, 16)
+    test_pool2d.test_adaptive_maxima_of_channels_that_come_last(cp, None, pool2d, np.float16)
 
 
 def check_bad_index() -> None:
@@ -156,8 +158,19 @@ def check_random() -> None:
     test_random.same_bits(random.random_integers(shape=(1001,), **bounds, **place), expected)
 
 
+def check_unscale() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.unscale import multi_tensor_unscale
+
+    for dtype in test_unscale.DTYPES:
+        for position in (None, 0, 4999, slice(None)):
+            test_unscale.check(cp, multi_tensor_unscale, dtype, position)
+        test_unscale.check(cp, multi_tensor_unscale, dtype, 17, np.inf)
+    test_unscale.test_strided_mixed_and_repeated_gradients(cp, multi_tensor_unscale)
+
+
 PHILOX, NUMBERS = "philox.cuh", "numbers.cuh"
-CONV, POOL, RANDOM = "conv2d.cu", "pool2d.cu", "random.cu"
+CONV, POOL, RANDOM, UNSCALE = "conv2d.cu", "pool2d.cu", "random.cu", "unscale.cu"
 MUTATIONS = [
     # all tiled kernels of conv2d
     Mutation(CONV, "no barrier", r"__syncthreads\(\);  // one", "// one", check_tiles),
@@ -329,4 +342,10 @@ MUTATIONS = [
         "(words[j] >= threshold ? x[i] * scale : T(0))",
         check_random,
     ),
+    # gradients of a scaled loss
+    Mutation(UNSCALE, "infinity is finite", r"!\(g - g == 0\)", "g != g", check_unscale),
+    Mutation(UNSCALE, "seen by thread 0 only", r"__syncthreads_or\(bad\)", "bad", check_unscale),
+    Mutation(UNSCALE, "the last element decides", r"bad \|= unscale_element\(grad \+ i, \*inverse\);\n      start", "bad = unscale_element(grad + i, *inverse);\n      start",
+             check_unscale),
+    Mutation(UNSCALE, "one tensor as it is", r"GRID_STRIDE\(i, n\) bad", "GRID_STRIDE(i, n - 1) bad", check_unscale),
 ]

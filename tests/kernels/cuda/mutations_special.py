@@ -60,7 +60,7 @@ NORMAL, GAMMA, BESSEL = "special_normal.cuh", "special_gamma.cuh", "special_bess
 INCOMPLETE = "special_incomplete_gamma.cuh"
 MUTATIONS = [
     Mutation(SPECIAL, "the last element is left out", r"GRID_STRIDE\(i, n\)", "GRID_STRIDE(i, n - 1)", check_all),
-    Mutation(SPECIAL, "arguments exchanged", r"Op::apply\(a\[i\], b\[i\]\)", "Op::apply(b[i], a[i])", check_incomplete),
+    Mutation(SPECIAL, "arguments exchanged", r"widened\(a\[at\[1\]\]\), widened\(b\[at\[2\]\]\)", "widened(b[at[2]]), widened(a[at[1]])", check_incomplete),
     Mutation(SPECIAL, "no correction", r"1\.0 \+ fma\(x, x, -square\)", "1.0", check_normal, NORMAL),
     Mutation(SPECIAL, "tail of the other side", r"p < 0\.5 \? p : 1\.0 - p", "1.0 - p", check_normal, NORMAL),
     Mutation(SPECIAL, "a wrong coefficient", r"5\.0 \* r", "6.0 * r", check_normal, NORMAL),

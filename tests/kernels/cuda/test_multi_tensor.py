@@ -216,6 +216,17 @@ def test_a_tensor_that_is_larger_now_at_the_same_address(cp, kernels):
         same(host(rows), host(alone))
 
 
+def test_a_moment_that_is_gone(cp, kernels):
+    """Without one, the next step of the same tensor is not mistaken for the one before."""
+    param, grad, moment = (cp.asarray(a.astype(np.float32)) for a in rows_of(3, (100,))[0][:3])
+    options = (0.1, 0.0, 0, 0.9, 0.0, 0)
+    kernels.step(param, grad, moment, rule="Sgd", counts=[[1.0]], options=options)
+    del moment
+    before = param.get()
+    kernels.step(param, grad, None, rule="Sgd", counts=[[1.0]], options=(0.1, 0.0, 0, 0.0, 0.0, 0))
+    np.testing.assert_allclose(param.get(), before - np.float32(0.1) * grad.get(), rtol=1e-6)
+
+
 def test_blocks_with_parts_of_several_tensors(cp, schedule, kernels, monkeypatch):
     rows, expected = lists(cp, SIZES), lists(cp, SIZES)
     counts = [cp.asarray(np.float32(number)) for number in range(len(SIZES))]

@@ -96,6 +96,15 @@ def test_a_check_that_fails_by_itself_is_an_error(family: Any) -> None:
         list(mutation.run([Mutation("reverse.cu", "any", "twice", "twice", check)]))
 
 
+@NEEDS_COMPILER
+def test_a_check_that_is_skipped_is_an_error(family: Any) -> None:
+    def check() -> None:
+        pytest.skip("a library is missing")
+
+    with pytest.raises(MutationError, match="skipped: a library is missing"):
+        list(mutation.run([Mutation("reverse.cu", "any", "twice", "twice", check)]))
+
+
 def test_places_keeps_to_one_file() -> None:
     text = '#line 1 "a.cu"\nx\n#line 1 "b.cuh"\nx\n#line 2 "a.cu"\nx x\n'
     assert [match.start() for match in mutation.sites(text, "a.cu", "x")] == [15, 50, 52]
@@ -165,7 +174,8 @@ def test_every_barrier_of_the_library_is_a_place() -> None:
     for family in source.names():
         text = mutation.source_text(family)
         found = [mutant for mutant in mutants.find(text, ["barrier"]) if mutant.file == f"{family}.cu"]
-        assert len(found) == source.read(family).count("__sync" + "threads();") + source.read(family).count("__syncwarp();")
+        text = source.read(family)
+        assert len(found) == sum(text.count(call) for call in ("__sync" + "threads();", "__syncwarp();", "__threadfence();"))
 
 
 @NEEDS_COMPILER

@@ -1,3 +1,5 @@
+// instantiate: store_words
+//
 // Writes `count` words of 64 bits, which the launch carries among its arguments: nothing is copied from the host or waited for,
 // and a captured launch has them too.
 #include "common.cuh"

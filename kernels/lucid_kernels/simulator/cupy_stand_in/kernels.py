@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import guard
 from ..errors import CUDARuntimeError
 from ..module import Function, Module
 from . import memory
@@ -223,7 +222,8 @@ def _launch(
 
     def launch(keep_alive: Any = keep_alive) -> None:
         function.launch(grid, block, pointers, shared_mem, arrays)
-        guard.check_all()
+        for array in used:
+            array.data.mem.check()
 
     launches.append((function.name, tuple(grid), tuple(block)))
     stream = stream or get_current_stream()

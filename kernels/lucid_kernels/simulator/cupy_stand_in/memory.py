@@ -109,7 +109,9 @@ class _DefaultPool(MemoryPool):
 _default_pool: MemoryPool = _DefaultPool()
 _pinned_pool = PinnedMemoryPool()
 _allocators: list[Callable[[int], Any]] = [_default_pool.malloc]
-_live: weakref.WeakSet[Allocation] = weakref.WeakSet()
+_live: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()  # by address
+#: By each part of the address space that it reaches into: a guarded block shares none with another.
+_by_zone: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()
 
 
 class Allocation:
@@ -133,7 +135,9 @@ class Allocation:
             self._buffer = np.full(nbytes + _UNIT, 0xFF, np.uint8)
             self.ptr = -(-self._buffer.ctypes.data // _UNIT) * _UNIT
         weakref.finalize(self, pool.give, nbytes).atexit = False
-        _live.add(self)
+        _live[self.ptr] = self
+        for zone in range(self.ptr // guard.ZONE, (self.ptr + nbytes) // guard.ZONE + 1):
+            _by_zone[zone] = self
 
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """The memory as a NumPy array."""
@@ -141,6 +145,11 @@ class Allocation:
             return self._buffer.array(shape, dtype)
         offset = self.ptr - self._buffer.ctypes.data
         return self._buffer[offset : offset + self.size].view(dtype).reshape(shape)
+
+    def check(self) -> None:
+        """Raise SimulatorError when the bytes just past the block have been written."""
+        if GUARD:
+            self._buffer.check()
 
     def poison(self) -> None:
         """Make it uninitialised again."""
@@ -159,6 +168,9 @@ class Symbol(Allocation):
         self.ptr = ptr
         self.size = size
 
+    def check(self) -> None:
+        """Nothing is known of what lies behind it."""
+
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """The memory as a NumPy array."""
         memory: Any = (ctypes.c_uint8 * self.size).from_address(self.ptr)
@@ -167,7 +179,10 @@ class Symbol(Allocation):
 
 def allocation_of(address: int, nbytes: int) -> Allocation:
     """The live block that holds all of [address, address + nbytes). Raises ValueError."""
-    for allocation in _live:
+    nearest = _by_zone.get(address // guard.ZONE)
+    if nearest is not None and nearest.ptr <= address and address + nbytes <= nearest.ptr + nearest.size:
+        return nearest
+    for allocation in _live.values():
         if allocation.ptr <= address and address + nbytes <= allocation.ptr + allocation.size:
             return allocation
     raise ValueError(f"{nbytes} bytes at {address:#x} are not inside one block of device memory")

@@ -7,16 +7,17 @@ lies in no block is an error. cuBLAS by address may be captured, as on a GPU, wh
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from .. import guard
 from . import cublas, memory, streams
 from .array import ndarray
 from .kernels import functions, launches
 
 _FAILED = 999
+_ADDRESS = struct.Struct("Q")
 _errors: dict[int, BaseException] = {}  # by thread
 
 
@@ -24,22 +25,24 @@ def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
             parameters: Any, extra: Any) -> int:
     kernel = functions[function]
     grid, block = (gx, gy, gz), (bx, by, bz)
-    arrays, allocations, values = [], [], []
-    for place, (code, name) in enumerate(zip(kernel.signature, kernel.parameters, strict=True)):
-        size = 8 if code[0] == "*" else int("".join(filter(str.isdigit, code)) or 2)
-        value = ctypes.create_string_buffer(ctypes.string_at(parameters[place], size), max(size, 8))
-        values.append(value)
-        if code[0] == "*":
-            address = int.from_bytes(value.raw[:8], "little")
-            allocation = memory.allocation_of(address, 1)
-            arrays.append((address, allocation.ptr + allocation.size - address, code[1] == "m", name))
-            allocations.append(allocation)
     # What is captured has its own copy of the arguments, as in a CUDA graph.
-    pointers = (ctypes.c_void_p * max(1, len(values)))(*map(ctypes.addressof, values))
+    offsets = kernel.offsets
+    values = bytearray(offsets[-1] or 1)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(values))
+    pointers = (ctypes.c_void_p * len(offsets))(*[base + offset for offset in offsets])
+    arrays, allocations = [], []
+    for place, (code, size) in enumerate(zip(kernel.signature, kernel.sizes, strict=True)):
+        ctypes.memmove(base + offsets[place], parameters[place], size)
+        if code[0] == "*":
+            (address,) = _ADDRESS.unpack_from(values, offsets[place])
+            allocation = memory.allocation_of(address, 1)
+            arrays.append((address, allocation.ptr + allocation.size - address, code[1] == "m", kernel.parameters[place]))
+            allocations.append(allocation)
 
     def launch(keep_alive: Any = values) -> None:
         kernel.launch(grid, block, pointers, shared, arrays)
-        guard.check_all()
+        for allocation in allocations:
+            allocation.check()
 
     launches.append((kernel.name, grid, block))
     _run(launch, allocations)

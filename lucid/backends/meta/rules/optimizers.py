@@ -31,3 +31,8 @@ def multi_tensor_sgd(*arrays: MetaArray, **options: Any) -> None:
 @rule
 def multi_tensor_adam(*arrays: MetaArray, **options: Any) -> None:
     """Writes in place."""
+
+
+@rule
+def multi_tensor_unscale(*arrays: MetaArray) -> None:
+    """Writes in place."""

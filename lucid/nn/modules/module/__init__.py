@@ -119,6 +119,13 @@ class Module(Call, Materialization, StateDict):
         fn(self)
         return self
 
+    def compile(self, **options: Any) -> None:
+        """Let calls be recorded and replayed, in place; the options are those of `lucid.compile`."""
+        from ...._namespace.lazy import load
+
+        self.__dict__.pop("forward", None)
+        self.__dict__["forward"] = load("lucid.compiler.compiled:compile")(self.forward, **options)
+
     # ---- printing ------------------------------------------------------------------------------------------------
     def extra_repr(self) -> str:
         """What `repr` shows between the parentheses; layers override it."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import _dtypes
+from .... import _dtypes, _recording
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_composed, is_grad_enabled
 from ....autograd.op import Op, Vjp
@@ -92,7 +92,7 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
     def vjp(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
         if not is_composed():
-            if g._array.__class__ is np.ndarray and g._array.size == 1 and g.item() == 1:
+            if g._array.__class__ is np.ndarray and g._array.size == 1 and not _recording.under_way and g.item() == 1:
                 return kept[0], None, None  # half of the time: a pass over memory less. On a GPU this check would wait for it.
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, with log_softmax.

@@ -387,3 +387,12 @@ def test_same_as_cpu(cp, pool, case):
     np.testing.assert_allclose(pool.adaptive_avg_pool2d(cp.asarray(x), output_size=(3, 2)).get(), y, atol=1e-14)
     dx_ = pool.adaptive_avg_pool2d_grad(cp.asarray(y), input_shape=x.shape)
     np.testing.assert_allclose(dx_.get(), cpu.adaptive_avg_pool2d_grad(y, input_shape=x.shape), atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_adaptive_maxima_of_channels_that_come_last(cp, schedule, pool, dtype):
+    x = np.random.default_rng(0).standard_normal((2, 16, 7, 5)).astype(dtype)
+    y, where = adaptive_max_reference(x.astype(np.float64), (3, 2))
+    got, indices = pool.adaptive_max_pool2d(channels_last(cp, x), output_size=(3, 2))
+    np.testing.assert_array_equal(got.get().astype(np.float64), y)
+    np.testing.assert_array_equal(indices.get(), where)

@@ -109,13 +109,14 @@ def test_halves_are_rounded_once(softmax, cp, schedule, name, dtype):
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("name", NAMES)
 def test_nan_and_infinity(softmax, cp, name, dim):
-    torch = pytest.importorskip("torch")
     x = np.zeros((7, 40), np.float32)
     x[1, 3], x[2, 5], x[3, 7], x[4], x[5, 0], x[6, :-1] = np.nan, np.inf, -np.inf, -np.inf, 1e30, -np.inf
     if dim == 0:
         x = np.ascontiguousarray(x.T)
     y = getattr(softmax, name)(cp.asarray(x), dim=dim).get()
-    np.testing.assert_allclose(y, getattr(torch, name)(torch.tensor(x), dim).numpy(), rtol=1e-6)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wanted = reference(name, x, dim)
+    np.testing.assert_allclose(y, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

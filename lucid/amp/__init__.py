@@ -1,0 +1,16 @@
+"""Automatic mixed precision, by the names of torch.amp. Imported when it is first asked for.
+
+`autocast_mode`: `autocast`, its settings, `custom_fwd` and `custom_bwd`.
+`grad_scaler`: `GradScaler`, which keeps the gradients of float16 from vanishing.
+`_state`: what is on in this thread.
+`_lists`: the operations of autocast.
+`_policies`: what it does with their arguments.
+`_casts`: casts, and those of parameters that are kept.
+`_interception`: how it comes before the operations, at no cost while it is off.
+"""
+from . import autocast_mode as autocast_mode
+from . import grad_scaler as grad_scaler
+from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from .grad_scaler import GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

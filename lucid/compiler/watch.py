@@ -1,0 +1,273 @@
+"""What a function can see beside its arguments: variables of closures and modules, attributes, containers.
+
+`Environment` walks from a function through all of these, and remembers each place with its content. A plan holds while every
+place has the same content; a place that has another one after a call was written by it. Places are compared by identity, and
+numbers, strings and the like by value.
+"""
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._random import Generator
+from ..backends import Device
+from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Optimizer
+from ..tensor import Leaf, Tensor
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *{type(d) for d in _dtypes.ALL})
+MOST = 50_000  # places; a function that sees more is not compiled
+_MISSING = object()
+_OWN = __name__.partition(".")[0]
+_FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy", "cupy", "numba", "torch"}
+_STEPPING = frozenset(("param_groups", "get_last_lr", "defaults"))  # by these names code reads what schedulers change
+_OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
+_LARGE = 1024
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
+
+
+class Unwatchable(Exception):
+    """A function sees something whose changes cannot be noticed."""
+
+
+def is_foreign(module: Any) -> bool:
+    """Whether code of the module of this name is taken to keep no state of its own: Python's, NumPy's and lucid's."""
+    return not isinstance(module, str) or (module.partition(".")[0] in _FOREIGN and module != "__main__")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two contents are the same: one object, or equal plain values of one class; NaN is equal to itself."""
+    if a is b:
+        return True
+    if a.__class__ is not b.__class__:
+        return False
+    if a.__class__ is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, (types.MethodType, types.BuiltinMethodType)):
+        return bool(a == b)
+    return isinstance(a, PLAIN) and (bool(a == b) or (a != a and b != b))
+
+
+def _entry(container: Any, key: Any) -> Any:
+    return container.get(key, _MISSING)
+
+
+def _item(container: Any, key: int) -> Any:
+    return container[key] if key < len(container) else _MISSING
+
+
+def _cell(cell: Any, key: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty so far
+        return _MISSING
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, name, _MISSING)
+
+
+def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
+    """Source that is true if a place has the very same content; `name` gives a name to an object."""
+    get, container, key, content = place
+    if get is _entry:
+        return f"{name(container)}.get({name(key)}, {name(_MISSING)}) is {name(content)}"
+    if get is _length:
+        return f"len({name(container)}) == {content}"
+    if get is _members:
+        seen = f"tuple({name(container)})" if content.__class__ is tuple else f"len({name(container)})"
+        return f"{seen} == {name(content)}"
+    if get is _bytes:
+        return f"{name(container)}.tobytes() == {name(content)}"
+    return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
+
+
+def _bytes(array: np.ndarray, key: Any) -> Any:
+    return array.tobytes()
+
+
+def _length(container: Any, key: Any) -> Any:
+    return len(container)
+
+
+def _members(container: Any, key: Any) -> Any:
+    return tuple(container) if len(container) < 100 else len(container)
+
+
+class Environment:
+    """The places that `roots` lead to: ``(get, container, key, content)`` each, and the tensors in them."""
+
+    def __init__(self, roots: tuple[Any, ...]) -> None:
+        self.places: list[tuple[Callable[[Any, Any], Any], Any, Any, Any]] = []
+        self.tensors: dict[int, Tensor] = {}
+        self._seen: dict[int, Any] = {}
+        self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # of tensors
+        self._waiting: list[Any] = list(roots)
+        while self._waiting:
+            self._visit(self._waiting.pop())
+            if len(self.places) > MOST:
+                raise Unwatchable(f"the function sees more than {MOST} variables, attributes and elements of containers")
+        del self._waiting
+
+    def changed(self) -> Iterator[tuple[Callable[[Any, Any], Any], Any, Any, Any, Any]]:
+        """The places whose content is another one now, with that."""
+        for get, container, key, content in self.places:
+            now = get(container, key)
+            if now is not content and not same(now, content):
+                yield get, container, key, content, now
+        for attributes, before in self._attributes:
+            for key in attributes.keys() - before.keys():
+                yield _entry, attributes, key, _MISSING, attributes[key]
+
+    # ---- the walk ------------------------------------------------------------------------------------------------
+    def _place(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
+        content = get(container, key)
+        self.places.append((get, container, key, content))
+        if content is not _MISSING:
+            self._waiting.append(content)
+
+    def _visit(self, value: Any) -> None:
+        if isinstance(value, PLAIN) or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, Tensor):
+            self.tensors[id(value)] = value
+            attributes = value.__dict__
+            self._attributes.append((attributes, dict(attributes)))
+            if attributes:
+                self._waiting.append(attributes)
+            if value._node.__class__ is Leaf:
+                self._waiting += [*(value._node.hooks or {}).values(), *(value._node.post_accumulate_hooks or {}).values()]
+        elif isinstance(value, Module):
+            self._module(value)
+        elif isinstance(value, Optimizer):  # its steps are called by replays as they are
+            self._waiting += [param for group in value.param_groups for param in group["params"]]
+        elif isinstance(value, LRScheduler):
+            self._waiting.append(value.optimizer)
+        elif isinstance(value, dict):
+            self.places.append((_members, value, None, _members(value, None)))
+            for key in value:
+                self._place(_entry, value, key)
+        elif isinstance(value, tuple):
+            self._waiting += value
+        elif isinstance(value, (list, deque)):
+            self.places.append((_length, value, None, len(value)))
+            for number in range(len(value)):
+                self._place(_item, value, number)
+        elif isinstance(value, (set, frozenset)):
+            self.places.append((_members, value, None, _members(value, None)))
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.MethodType):
+            self._waiting += (value.__func__, value.__self__)
+        elif isinstance(value, functools.partial):
+            self._waiting += (value.func, value.args, value.keywords)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, np.ndarray):
+            self._array(value)
+        elif not isinstance(value, types.ModuleType):
+            self._instance(value)
+
+    def _module(self, module: Module) -> None:
+        state = module.__dict__
+        for name, content in state.items():
+            if name in _REGISTRIES or not (content.__class__ is OrderedDict and not content):
+                self._place(_entry, state, name)
+            else:  # hooks, of which there are none
+                self.places.append((_length, content, None, 0))
+        self._waiting.append(type(module))
+
+    def _class(self, kind: type) -> None:
+        for base in kind.__mro__:
+            if not is_foreign(base.__module__):
+                for name, content in list(vars(base).items()):
+                    if name.startswith("__") and not isinstance(content, types.FunctionType):
+                        continue
+                    content = getattr(content, "__func__", content)  # of static and class methods
+                    if isinstance(content, property):
+                        self._waiting += filter(None, (content.fget, content.fset))
+                    elif isinstance(content, types.FunctionType):
+                        self._waiting.append(content)
+                    else:
+                        self._place(_class_entry, base, name)
+
+    def _array(self, array: np.ndarray) -> None:
+        if array.size > _LARGE:
+            raise Unwatchable("the function sees a large NumPy array, whose elements may change")
+        self.places.append((_bytes, array, None, _bytes(array, None)))
+
+    def _instance(self, value: Any) -> None:
+        if isinstance(value, Iterator):
+            raise Unwatchable(f"the function sees an iterator, a {type(value).__name__}, which gives something else each time")
+        if type(value).__module__.partition(".")[0] in _OPAQUE or isinstance(value, Generator):
+            return
+        inner = getattr(value, "_compiled_function", None)
+        if inner is not None:
+            self._waiting.append(inner)
+            return
+        self._waiting.append(type(value))
+        state = getattr(value, "__dict__", None)
+        if isinstance(state, dict):
+            self._waiting.append(state)
+        for base in type(value).__mro__:
+            slots = vars(base).get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if name not in ("__dict__", "__weakref__"):
+                    self._place(_attribute, value, name)
+
+    def _function(self, function: types.FunctionType) -> None:
+        original = getattr(function, "__wrapped__", None)
+        if original is not None:
+            self._waiting.append(original)
+        for cell in function.__closure__ or ():
+            self._place(_cell, cell, None)
+        if is_foreign(function.__module__):
+            return
+        if function.__dict__:
+            self._waiting.append(function.__dict__)
+        self._waiting += (function.__defaults__, function.__kwdefaults__)
+        names = _names(function.__code__)
+        variables = function.__globals__
+        for name in names & variables.keys():
+            content = variables[name]
+            self._place(_entry, variables, name)
+            if isinstance(content, types.ModuleType) and not is_foreign(content.__name__):
+                for inner in names & vars(content).keys():
+                    self._place(_entry, vars(content), inner)
+        if names & _STEPPING:  # what schedulers change is read by the function itself
+            for stepper in [v for v in [*self._seen.values(), *self._waiting] if isinstance(v, (Optimizer, LRScheduler))]:
+                self._options(stepper)
+            for cell in function.__closure__ or ():
+                self._options(_cell(cell, None))
+            for name in names & variables.keys():
+                self._options(variables[name])
+
+    def _options(self, stepper: Any) -> None:
+        optimizer = getattr(stepper, "optimizer", stepper) if isinstance(stepper, LRScheduler) else stepper
+        if isinstance(optimizer, Optimizer):
+            for group in optimizer.param_groups:
+                for name in group:
+                    if name != "params":
+                        self._place(_entry, group, name)
+
+
+def _class_entry(kind: type, name: str) -> Any:
+    return vars(kind).get(name, _MISSING)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that a function and those defined inside it read."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _names(constant)
+    return found

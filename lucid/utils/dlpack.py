@@ -1,0 +1,35 @@
+"""Arrays of other libraries, without a copy."""
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from ..ops.creation.creation import from_dlpack
+from ..tensor import Tensor
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+
+class DLDeviceType(enum.IntEnum):
+    """The numbers of kinds of devices in DLPack."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule that one library may take the memory of `tensor` from."""
+    return tensor.__dlpack__()
