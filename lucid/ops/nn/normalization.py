@@ -175,8 +175,8 @@ def counted_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: 
 
 
 def by_kernel(counter: Tensor | None, input: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """`counter` as one that the kernel that normalises `input` may count in, an int64 that nobody follows, or as one that has to grow
-    after it.
+    """`counter` as one that the kernel that normalises `input` may count in, an int64 that nobody follows, or as one that has to
+    grow after it.
     """
     if counter is None:
         return None, None
