@@ -15,11 +15,12 @@ def suits(condition: Any, *values: Any) -> bool:
     """Whether `where` takes these: a mask, and arrays of one dtype of up to 8 bytes, one of them perhaps a number that such an
     array can hold.
     """
-    arrays = [value for value in values if hasattr(value, "dtype")]
+    kind = condition.__class__
+    arrays = [value for value in values if value.__class__ is kind]
     dtype = arrays[0].dtype if arrays else None
     if dtype is None or condition.dtype != np.bool_ or dtype.itemsize not in _WORDS or any(x.dtype != dtype for x in arrays):
         return False
-    return all(hasattr(value, "dtype") or _holds(dtype, value) for value in values)
+    return all(value.__class__ is kind or _holds(dtype, value) for value in values)
 
 
 def _holds(dtype: Any, value: Any) -> bool:
