@@ -3,7 +3,7 @@
 // instantiate: multi_tensor_unscale<__half>, multi_tensor_unscale<__nv_bfloat16>
 //
 // Gradients of a loss that was scaled: multiplied by a factor in place, and whether one of them is not finite. Moves each element twice.
-#include "elements.cuh"
+#include "halves.cuh"
 
 // Multiplies an element by `inverse`; whether it was not finite.
 template <typename T> __device__ __forceinline__ bool unscale_element(T* element, float inverse) {
