@@ -2,6 +2,7 @@
 
     python kernels/compile_check.py                          # all families; fails when one got worse
     python kernels/compile_check.py softmax --arch sm_90     # some families, some chips
+    python kernels/compile_check.py --changed                # families whose text, or compiler, is another than in the baseline
     python kernels/compile_check.py --update                 # accept what is there now
 
 Needs neither a GPU nor a driver, only the packages of the extra `simulator`. The kernels of a file are
@@ -17,6 +18,7 @@ import concurrent.futures
 import contextlib
 import ctypes
 import dataclasses
+import hashlib
 import itertools
 import json
 import multiprocessing
@@ -27,6 +29,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "kernels"))
@@ -184,16 +187,29 @@ def _difference(before: Resources, after: Resources) -> str:
     )
 
 
+def digest(family: str, version: str) -> str:
+    """What the resources of a family depend on, as a short hash: its text with headers, NVRTC's version and the options."""
+    return hashlib.sha256("\0".join([source.load(family), version, *CUPY_OPTIONS]).encode()).hexdigest()[:16]
+
+
+def _read(path: pathlib.Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
 def read_baseline(path: pathlib.Path) -> dict[str, Resources]:
     """The committed resources by 'chip family kernel'; empty without a file."""
-    if not path.exists():
-        return {}
-    return {key: Resources(**values) for key, values in json.loads(path.read_text(encoding="utf-8")).items()}
+    return {key: Resources(**values) for key, values in _read(path).items() if isinstance(values, dict)}
 
 
-def write_baseline(path: pathlib.Path, resources: dict[str, Resources]) -> None:
+def read_digests(path: pathlib.Path) -> dict[str, str]:
+    """The `digest` of each family when its resources were committed, by 'chip family'."""
+    return {key: value for key, value in _read(path).items() if isinstance(value, str)}
+
+
+def write_baseline(path: pathlib.Path, resources: dict[str, Resources], digests: dict[str, str]) -> None:
     """One kernel per line, sorted: small diffs."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(dataclasses.asdict(resources[key]))}" for key in sorted(resources)]
+    values = {**digests, **{key: dataclasses.asdict(value) for key, value in resources.items()}}
+    lines = [f"  {json.dumps(key)}: {json.dumps(values[key])}" for key in sorted(values)]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
@@ -212,16 +228,16 @@ def _compiled(architecture: str, family: str) -> tuple[dict[str, Resources], str
 
 
 def check(
-    families: Iterable[str], architectures: Iterable[str], processes: int = 1, report: Callable[[str], None] = print
+    jobs: Sequence[tuple[str, str]], processes: int = 1, report: Callable[[str], None] = print
 ) -> tuple[dict[str, Resources], list[str]]:
-    """Compile `families` for `architectures`: the resources by 'chip family kernel', and the failures.
+    """Compile the families of `jobs`, pairs of a chip and a family: the resources by 'chip family kernel', and the failures.
 
     NVRTC compiles one source at a time in a process, whatever its threads.
     """
-    report(f"NVRTC {Nvrtc().version}")
     found: dict[str, Resources] = {}
-    failures = []
-    jobs = list(itertools.product(architectures, families))
+    failures: list[str] = []
+    if not jobs:
+        return found, failures
     with contextlib.ExitStack() as stack:
         compiled = itertools.starmap(_compiled, jobs)
         if processes > 1:
@@ -247,6 +263,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("families", nargs="*", help="families to compile, as in softmax; all when left out")
     parser.add_argument("--arch", default=",".join(ARCHITECTURES), help="chips, separated by commas")
+    parser.add_argument("--changed", action="store_true", help="only families that have changed since the baseline")
     parser.add_argument("--update", action="store_true", help="write the baseline")
     options = parser.parse_args()
 
@@ -254,18 +271,26 @@ def main() -> int:
     unknown = ", ".join(sorted(set(families) - set(source.names())))
     if unknown:
         parser.error(f"no such family: {unknown}; there are {', '.join(source.names())}")
-    architectures = options.arch.split(",")
+    jobs = list(itertools.product(options.arch.split(","), families))
+    known = read_digests(BASELINE)
     try:
-        found, failures = check(families, architectures, os.cpu_count() or 1)
+        version = Nvrtc().version
+        print(f"NVRTC {version}")
+        digests = {f"{architecture} {family}": digest(family, version) for architecture, family in jobs}
+        if options.changed:
+            jobs = [job for job in jobs if known.get(" ".join(job)) != digests[" ".join(job)]]
+            print(f"{len(jobs)} of {len(digests)} families have changed since the baseline")
+        found, failures = check(jobs, os.cpu_count() or 1)
     except RuntimeError as error:  # NVRTC or the headers are missing
         print(error, file=sys.stderr)
         return 2
     baseline = read_baseline(BASELINE)
     if options.update and not failures:
-        compiled = {(architecture, family) for architecture in architectures for family in families}
-        kept = {key: value for key, value in baseline.items() if tuple(key.split(" ", 2)[:2]) not in compiled}
-        kept = {key: value for key, value in kept.items() if key.split(" ", 2)[1] in source.names()}
-        write_baseline(BASELINE, kept | found)
+        names = set(source.names())
+        kept = {key: value for key, value in baseline.items() if tuple(key.split(" ", 2)[:2]) not in jobs}
+        kept = {key: value for key, value in kept.items() if key.split(" ", 2)[1] in names}
+        digests = known | {" ".join(job): digests[" ".join(job)] for job in jobs}
+        write_baseline(BASELINE, kept | found, {key: value for key, value in digests.items() if key.split(" ")[1] in names})
         print(f"{BASELINE.name} updated")
         return 0
     problems = failures + compare(found, baseline)

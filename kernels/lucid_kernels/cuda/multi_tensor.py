@@ -154,8 +154,10 @@ class _List:
     def remember(self, arrays: Sequence[Any], counts: Sequence[Counts], width: int) -> None:
         """Keep what says whether the next step is one of these tensors. Nothing is kept alive by it."""
         self.width = width
-        self.columns = [(column, [None if array is None else weakref.ref(array, self._outlive) for array in arrays[column::width]])
-                        for column in range(width) if column != 1]
+        self.columns = [
+            (column, [None if array is None else weakref.ref(array, self._outlive) for array in arrays[column::width]])
+            for column in range(width) if column != 1
+        ]
         if self.numbers_given is None:
             self.counts = [weakref.ref(number, self._outlive) for numbers in counts for number in numbers]
 
