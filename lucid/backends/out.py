@@ -8,7 +8,7 @@ import numpy as np
 
 from .elementwise import ROWS
 from .memory_format import memory_axes
-from .storage import has_memory, span
+from .storage import address, has_memory
 
 Array = Any
 
@@ -59,16 +59,20 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 def share_partly(a: Array, b: Array) -> bool:
     """Whether two arrays without gaps share memory, but not element by element."""
-    if a.__class__ is np.ndarray is b.__class__:
+    kind = a.__class__
+    if a is b or kind is not b.__class__:
+        return False
+    if kind is np.ndarray:
         base, other_base = a.base, b.base
         if (a if base is None else base) is not (b if other_base is None else other_base):
             return False
-    if a is b or a.size == 0 or b.size == 0 or a.__class__ is not b.__class__ or not has_memory(a):
+    elif not has_memory(a):
         return False
-    (start, stop), (other_start, other_stop) = span(a), span(b)
-    if start >= other_stop or other_start >= stop:
+    # Where they begin: without gaps they go on from there, and with gaps the answer is False.
+    start, other, size, other_size = address(a), address(b), a.nbytes, b.nbytes
+    if start >= other + other_size or other >= start + size or not size or not other_size:
         return False
-    if (start, stop, a.strides) == (other_start, other_stop, b.strides):
+    if start == other and size == other_size and a.strides == b.strides:
         return False
     return _gapless(a) and _gapless(b)
 

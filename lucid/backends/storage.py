@@ -36,7 +36,7 @@ def part(whole: Array, array: Array) -> Part | None:
     """Where `array` lies in `whole`, which owns its memory; None if it is `whole`."""
     if array is whole:
         return None
-    return Part(_address(array) - _address(whole), array.shape, array.strides, array.dtype)
+    return Part(address(array) - address(whole), array.shape, array.strides, array.dtype)
 
 
 def take(whole: Array, place: Part | None) -> Array:
@@ -74,7 +74,7 @@ def follow(whole: Array, result: Array, array: Array) -> Array | None:
     recast = result.dtype != whole.dtype
     if not has_memory(result) or layout(result) != layout(whole) or (recast and array.dtype != whole.dtype):
         return None
-    offset, shape, strides, dtype = _address(array) - _address(whole), array.shape, array.strides, array.dtype
+    offset, shape, strides, dtype = address(array) - address(whole), array.shape, array.strides, array.dtype
     if recast:
         old, new, dtype = whole.dtype.itemsize, result.dtype.itemsize, result.dtype
         offset, strides = offset // old * new, tuple(step // old * new for step in strides)
@@ -120,7 +120,7 @@ def span(array: Array) -> tuple[int, int]:
     if not has_memory(array):
         return 0, 0
     low, high = reach(array.shape, array.strides)
-    return _address(array) + low, _address(array) + high + array.itemsize
+    return address(array) + low, address(array) + high + array.itemsize
 
 
 def has_memory(array: Array) -> bool:
@@ -128,5 +128,6 @@ def has_memory(array: Array) -> bool:
     return _on_host(array) or hasattr(array, "data")
 
 
-def _address(array: Array) -> int:
+def address(array: Array) -> int:
+    """The address of the first element."""
     return int(array.ctypes.data if _on_host(array) else array.data.ptr)

@@ -63,3 +63,23 @@ def test_a_number_is_not_rounded_to_half_precision_in_arithmetic() -> None:
         assert operations(function) == 1
     assert (y * 1.00390625 * 1.00390625).tolist() == [1.0] * 5  # half a unit in the last place: to even
     assert (x * 1.0002).item() == 3.0 and (x * 1.0009).item() == 3.001953125
+
+
+def test_batches_are_counted_without_a_launch() -> None:
+    layer, x = lucid.nn.BatchNorm2d(3).to("gpu"), lucid.rand(4, 3, 5, 5).to("gpu")
+    plain = (x, lucid.zeros(3).to("gpu"), lucid.ones(3).to("gpu"), layer.weight, layer.bias, True)
+    lucid.nn.functional.batch_norm(*plain), layer(x)  # compiled and planned
+    wanted = operations(lambda: lucid.nn.functional.batch_norm(*plain))
+    counter, version = layer.num_batches_tracked, layer.num_batches_tracked._version
+    for _ in range(3):
+        assert operations(lambda: layer(x)) == wanted
+    assert (counter.item(), counter._version) == (4, version + 3) and layer.num_batches_tracked is counter
+
+
+@pytest.mark.parametrize("dtype", [lucid.float16, lucid.bfloat16, lucid.float32])
+def test_a_bias_is_one_launch_beside_the_products(dtype: Any) -> None:
+    for shape in ((6, 10), (2, 3, 10)):
+        x, weight, bias = (lucid.rand(*lengths).to(dtype).to("gpu")._array for lengths in (shape, (5, 10), (5,)))
+        g = lucid.rand(*shape[:-1], 5).to(dtype).to("gpu")._array
+        assert operations(lambda x=x, weight=weight, bias=bias: gpu.TABLE["linear"](x, weight, bias)) == 2
+        assert operations(lambda x=x, weight=weight, g=g: gpu.TABLE["linear_grad"](g, x, weight, with_bias=True)) == 3

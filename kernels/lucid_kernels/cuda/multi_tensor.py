@@ -20,8 +20,7 @@ Row = Sequence[Any]  # the arrays of a tensor: itself, its gradient, its state; 
 Counts = Sequence[Any]  # numbers of its state: 0-d float32 arrays, or floats
 _PART = 1 << 12  # elements that a block takes at once: 16 a thread, and a list of 11.5 million makes 2800 blocks
 _MOST = 10  # options
-_OPTIONS = np.dtype([("at", np.float64, _MOST)])
-_COUNTS = np.dtype([("at", np.float64, 3)])
+_MOST_COUNTS = 3
 
 
 class Rule(NamedTuple):
@@ -52,8 +51,7 @@ def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[fl
         kept.write(options)
         given[0] = kept.array
     scalars = [0 if array is None else array.data.ptr for array in given]
-    carried = np.zeros(1, _OPTIONS)
-    carried["at"][0, : len(options)] = options
+    carried = words.carried("d", options, _MOST)
     width = len(arrays) // len(counts) if counts else 0
     place = rule, width, len(counts), arrays[0].data.ptr if width else 0
     known = _known.get(place)
@@ -156,8 +154,7 @@ class _List:
         self.width = width
         self.columns = [
             (column, [None if array is None else weakref.ref(array, self._outlive) for array in arrays[column::width]])
-            for column in range(width) if column != 1
-        ]
+            for column in range(width) if column != 1]
         if self.numbers_given is None:
             self.counts = [weakref.ref(number, self._outlive) for numbers in counts for number in numbers]
 
@@ -191,9 +188,7 @@ class _List:
         """Take the step."""
         numbers = self.numbers_given
         table = [0, *scalars, *self.parts, *self.sizes, *self.addresses, *self.numbers]
-        counts = np.zeros(1, _COUNTS)
-        if numbers:
-            counts["at"][0, : len(numbers)] = numbers
+        counts = words.carried("d", numbers or (), _MOST_COUNTS)
         launch.kernel("multi_tensor", f"multi_tensor<{launch.ctype(self.dtype)}, {name}>")(
             launch.grid_cap(self.parts[-1]), (launch.BLOCK,),
             (words.table((name, self.dtype.char, self.addresses[0]), table), np.int32(len(self.sizes)), options, counts,

@@ -46,7 +46,7 @@ def group_norm(level: Level, name: str, arrays: Sequence[Any], attributes: dict[
 @rule("batch_norm")
 def batch_norm(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """The channels of all batch elements side by side."""
-    x, weight, bias, mean, var = arrays
+    x, weight, bias, mean, var = arrays[:5]  # and no counter: within levels it grows by an operation of its own
     value = moved(spread(level, x), 0, 1)
     value = reshaped(value, (value.shape[0], value.shape[1] * value.shape[2], *value.shape[3:]))
     running = [None if state is None else merged(spread(level, state)) for state in (mean, var)]

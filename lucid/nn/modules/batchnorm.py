@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.inplace import increment
 from ...ops.creation.creation import empty, ones, tensor, zeros
+from ...ops.nn.normalization import counted_batch_norm
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -81,10 +81,10 @@ class _BatchNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, dimension 1. Raises ValueError for an input with another number of dimensions."""
-        return self._normalized(F.batch_norm, input)
+        return self._normalized(counted_batch_norm, input)
 
     def _normalized(self, function: Callable[..., Tensor], input: Tensor, **options: Any) -> Tensor:
-        """`function`, which is `F.batch_norm` or takes its arguments, with the statistics of the mode; they are updated."""
+        """`function`, `counted_batch_norm` or one with its arguments, with the statistics of the mode; they are updated."""
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         updates = self.training and self.track_running_stats
@@ -95,11 +95,9 @@ class _BatchNorm(_NormBase):
             momentum = 1.0 / (float(counter) + 1.0)  # the plain average of all batches
         # Running statistics are passed where they are updated, or read because the batch's own are not used.
         passed = updates or not self.training
-        result = function(input, mean if passed else None, variance if passed else None, weight, bias,
-                          self.training or (mean is None and variance is None), momentum, self.eps, **options)
-        if counter is not None:
-            increment(counter)  # only once it has been used: a refused batch leaves the buffers alone
-        return result
+        # The counter grows only once it has been used: a refused batch leaves the buffers alone.
+        return function(input, mean if passed else None, variance if passed else None, weight, bias,
+                        self.training or (mean is None and variance is None), momentum, self.eps, counter=counter, **options)
 
 
 class BatchNorm1d(_BatchNorm):

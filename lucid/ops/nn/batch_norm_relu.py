@@ -6,10 +6,11 @@ from typing import Any
 
 from ..._writers import writes
 from ...autograd.grad_mode import is_composed
+from ...autograd.inplace import increment
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, record_update
 from .activation import relu_grad
-from .normalization import all_but_channels, composed, delivered, dtypes_of, per_channel, require_batch, wide
+from .normalization import all_but_channels, by_kernel, composed, delivered, dtypes_of, per_channel, require_batch, wide
 
 __all__ = ()  # functions of nn.functional only
 
@@ -29,7 +30,7 @@ def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Ten
             dx, d_weight, d_bias, masked = _batch_norm_relu_grad(g, x, y if added else None, weight, bias, mean, rstd,
                                                                  training=training)
             gradients = (dx, masked, d_weight, d_bias)
-        return [*delivered(gradients, needs, dtypes), None, None]
+        return [*delivered(gradients, needs, dtypes), None, None, None]
 
     return vjp
 
@@ -53,10 +54,11 @@ _batch_norm_relu_grad = Op("batch_norm_relu_grad")
 @writes("written")
 def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *,
-                    residual: Tensor | None = None) -> Tensor:
+                    residual: Tensor | None = None, counter: Tensor | None = None) -> Tensor:
     """``relu(batch_norm(input, ...) + residual)`` in one pass over the memory; the first arguments are those of `batch_norm`.
 
-    `residual` has the shape and dtype of `input`, or is None for nothing. Differentiable any number of times.
+    `residual` has the shape and dtype of `input`, or is None for nothing. `counter` grows by 1 in training. Differentiable any
+    number of times.
 
     Raises what `batch_norm` raises, and RuntimeError for a residual of another shape or dtype.
     """
@@ -64,12 +66,15 @@ def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Ten
     if residual is not None and (residual._array.shape, residual._array.dtype) != (input._array.shape, input._array.dtype):
         raise RuntimeError(f"batch_norm_relu: the residual must have the shape and dtype of the input, {list(input.shape)} and "
                            f"{input.dtype}, but has {list(residual.shape)} and {residual.dtype}")
-    written = [t for t in (running_mean, running_var) if training and t is not None]
+    inside, after = by_kernel(counter if training else None, input)
+    written = [t for t in (running_mean, running_var, inside) if training and t is not None]
     out = None
     if training and running_mean is not None and running_var is not None:
         out = (None, None, None, running_mean._array, running_var._array)
-    result: Tensor = _batch_norm_relu(input, residual, weight, bias, running_mean, running_var, training=training,
-                                      momentum=momentum, eps=eps, out=out)[0]
-    for statistic in written:
-        record_update(statistic)
+    result: Tensor = _batch_norm_relu(input, residual, weight, bias, running_mean, running_var, inside,
+                                      training=training, momentum=momentum, eps=eps, out=out)[0]
+    for tensor in written:
+        record_update(tensor)
+    if after is not None:
+        increment(after)
     return result

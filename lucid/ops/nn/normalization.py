@@ -9,9 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ... import _dtypes
 from ..._writers import writes
 from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_composed
+from ...autograd.grad_mode import LEVELS, is_composed
+from ...autograd.grad_mode import mode as grad_mode
+from ...autograd.inplace import increment
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, record_update
 from .._operands import require_tensor
@@ -32,7 +35,7 @@ def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
         else:
             mean, rstd = statistics
             gradients = _batch_norm_grad(g, x, weight, mean, rstd)
-        return [*delivered(gradients, needs, dtypes), None, None]
+        return [*delivered(gradients, needs, dtypes), None, None, None]
 
     return vjp
 
@@ -136,7 +139,6 @@ def per_channel(parameter: Tensor | None, x: Tensor) -> Any:
 
 
 # ---- public functions ------------------------------------------------------------------------------------------------------
-@writes("written")
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Normalise each channel of `input` (N, C, *) to mean 0 and variance 1, then scale and shift it.
@@ -149,17 +151,40 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
     Source: Ioffe and Szegedy, "Batch Normalization", 2015.
     """
+    return counted_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, None)
+
+
+@writes("written")
+def counted_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
+                       bias: Tensor | None, training: bool, momentum: float, eps: float, counter: Tensor | None) -> Tensor:
+    """`batch_norm`, which in training also adds 1 to `counter` once the batch has been normalised: in its kernel if it can."""
     require_batch("batch_norm", input, running_mean, running_var, weight, bias, training, eps)
     if not training:
         return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps=eps)
-    written = [t for t in (running_mean, running_var) if t is not None]
+    inside, after = by_kernel(counter, input)
+    written = [t for t in (running_mean, running_var, inside) if t is not None]
     out = None
     if running_mean is not None and running_var is not None:
         out = (None, None, None, running_mean._array, running_var._array)
-    result: Tensor = _batch_norm(input, weight, bias, running_mean, running_var, momentum=momentum, eps=eps, out=out)[0]
-    for statistic in written:
-        record_update(statistic)
+    result: Tensor = _batch_norm(input, weight, bias, running_mean, running_var, inside, momentum=momentum, eps=eps, out=out)[0]
+    for tensor in written:
+        record_update(tensor)
+    if after is not None:
+        increment(after)
     return result
+
+
+def by_kernel(counter: Tensor | None, input: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """`counter` as one that the kernel that normalises `input` may count in, an int64 that nobody follows, or as one that has to
+    grow after it.
+    """
+    if counter is None:
+        return None, None
+    array = counter._array
+    if (array.__class__ is input._array.__class__ and not array.ndim and array.dtype == _dtypes.int64 and counter._node is None
+            and counter._view is None and not grad_mode.get() & LEVELS):
+        return counter, None
+    return None, counter
 
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,

@@ -216,7 +216,7 @@ MUTATIONS = [
     Mutation("softmax.cu", "second array of a pair", r"row\[ARRAYS - 1\] = second", "row[ARRAYS - 1] = first", check_softmax,
              inside="rows.cuh"),
     Mutation("softmax.cu", "a half taken for another", r"__bfloat162float\(x\)", "__bfloat162float(x) + 1.f", check_halves,
-             inside="elements.cuh"),
+             inside="halves.cuh"),
     Mutation("softmax.cu", "a part of a pack", r"j < N; \+\+j\) pack", "j < N - 1 + (N == 1); ++j) pack", check_halves, inside="elements.cuh"),
     # cross_entropy_rows, cross_entropy_columns
     *_reductions("cross_entropy.cu", check_cross_entropy),
@@ -248,6 +248,8 @@ MUTATIONS = [
              check_training),
     Mutation("batch_norm.cu", "distance of the means", r" \+ d \* d \* A\(size\)", "", check_training),
     Mutation("batch_norm.cu", "biased running variance", r"A\(count - 1\)", "A(count)", check_training),
+    Mutation("batch_norm.cu", "counted by every block", r" && blockIdx\.x == 0 && threadIdx\.x == 0\) \+\+", " && threadIdx.x == 0) ++", check_training),
+    Mutation("batch_norm.cu", "batch not counted", r"\+\+\*counter;", ";", check_training),
     Mutation("batch_norm.cu", "chunks left out", r"k \+= 32", "k += 64", check_training),
     Mutation("batch_norm.cu", "another channel", r"p / S % C", "p / S % (C - 1 ? C - 1 : 1)", check_training),
     Mutation("batch_norm.cu", "channels of a pack", r"several \|\| j == 0", "j == 0", check_training),

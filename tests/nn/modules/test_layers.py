@@ -1,6 +1,7 @@
 """The layers against PyTorch: outputs, gradients, buffers, state_dict keys and repr, given the same parameters."""
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -495,3 +496,25 @@ def test_clipping_and_vectors(device: str) -> None:
     close(ours.weight, theirs.weight * 2)
     with pytest.raises(TypeError):
         nn.utils.vector_to_parameters([1.0], ours.parameters())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_batches_are_counted(device, fused, momentum):
+    """In the memory of the buffer, by whatever kind of tensor it is; of refused batches and in evaluation none."""
+    layer = (nn.BatchNormReLU2d if fused else nn.BatchNorm2d)(3, momentum=momentum).to(device)
+    x, view = lucid.rand(4, 3, 2, 2, device=device), layer.num_batches_tracked.detach()
+    for _ in range(2):
+        layer(x)
+    layer.eval()(x)
+    with pytest.raises(RuntimeError):
+        layer.train()(x[:, :2])
+    assert view.item() == layer.state_dict()["num_batches_tracked"].item() == 2
+    twin = copy.deepcopy(layer)
+    twin(x), twin(x[:0])
+    assert (view.item(), twin.num_batches_tracked.item()) == (2, 4)
+    for counter in (lucid.tensor(7.0, device=device), lucid.tensor([7], device=device), lucid.tensor([3, 7], device=device)[1],
+                    lucid.tensor(7)):
+        layer.num_batches_tracked = counter
+        layer(x)
+        assert counter.item() == 8

@@ -25,6 +25,7 @@ def batch_norm(
     bias: Array | None,
     running_mean: Array | None,
     running_var: Array | None,
+    counter: Array | None = None,
     *,
     momentum: float,
     eps: float,
@@ -33,7 +34,8 @@ def batch_norm(
     """Normalise x (N, C, *S) by the statistics of each channel.
 
     Returns y, mean (C,), 1/std (C,) and the new running mean and unbiased running variance (None where they are None);
-    the running results may be the running arguments. An empty x changes no running statistics.
+    the running results may be the running arguments. An empty x changes no running statistics. `counter`, an array of one
+    int64, grows by 1, in place.
     """
     out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
     y = result(out_y, x.shape, x.dtype)
@@ -41,6 +43,7 @@ def batch_norm(
     if x.size:
         run, shape = chosen(FORWARD, x.shape)
         run(contiguous(x).reshape(shape), None, parameters, True, None, float(momentum), float(eps), y.reshape(shape))
+    count(counter)
     return (
         deliver(out_y, y),
         deliver(out_mean, parameters[MEAN]),
@@ -123,6 +126,12 @@ def parameters_to_train(
         parameters[MEAN : RSTD + 1] = 0
         parameters[NEW_MEAN], parameters[NEW_VAR] = parameters[OLD_MEAN], parameters[OLD_VAR]
     return parameters
+
+
+def count(counter: Array | None) -> None:
+    """Add 1 to `counter`, if there is one."""
+    if counter is not None:
+        counter[...] = counter.item() + 1  # through Python, in a fifth of the time of NumPy's addition
 
 
 def inverse_deviation(variance: Array, eps: float) -> Array:

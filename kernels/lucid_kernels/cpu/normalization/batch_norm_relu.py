@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
-from .batch_norm import deliver_running, inverse_deviation, parameters_of, parameters_to_train
+from .batch_norm import count, deliver_running, inverse_deviation, parameters_of, parameters_to_train
 from .channel_parameters import DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD
 from .implementations import FORWARD, GRADIENT, chosen
 
@@ -23,6 +23,7 @@ def batch_norm_relu(
     bias: Array | None,
     running_mean: Array | None,
     running_var: Array | None,
+    counter: Array | None = None,
     *,
     training: bool,
     momentum: float,
@@ -32,7 +33,7 @@ def batch_norm_relu(
     """max(batch_norm(x) + residual, 0) for x (N, C, *S) and a residual of its shape, or None for 0.
 
     Returns y, the mean (C,) and 1/std (C,) that were used, and the new running statistics: see `batch_norm`. Without
-    `training` the running statistics are used, and returned as they are.
+    `training` the running statistics are used, and returned as they are; with it `counter`, an array of one int64, grows by 1.
     """
     out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
     y = result(out_y, x.shape, x.dtype)
@@ -42,6 +43,8 @@ def batch_norm_relu(
         added = None if residual is None else contiguous(residual).reshape(shape)
         inputs = contiguous(x).reshape(shape)
         run(inputs, added, parameters, training or None, True, float(momentum), float(eps), y.reshape(shape))
+    if training:
+        count(counter)
     return (
         deliver(out_y, y),
         deliver(out_mean, parameters[MEAN]),

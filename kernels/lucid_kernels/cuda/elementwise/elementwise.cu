@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(256) unary(T* y, const T* x, Layout<2> layout,
   constexpr int V = 16 / sizeof(T);
   GRID_STRIDE(group, groups) {
     i64 at[2];
-    Computed<T> elements[V];
+    Accumulator<T> elements[V];
     const int count = locate<V>(layout, group, at);
     read<V>(layout, 1, x, at[1], count, elements);
 #pragma unroll
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(256) binary(T* y, const T* a, const T* b, Layo
   constexpr int V = 16 / sizeof(T);
   GRID_STRIDE(group, groups) {
     i64 at[3];
-    Computed<T> left[V], right[V];
+    Accumulator<T> left[V], right[V];
     const int count = locate<V>(layout, group, at);
     read<V>(layout, 1, a, at[1], count, left);
     read<V>(layout, 2, b, at[2], count, right);

@@ -4,7 +4,7 @@
 // vector where that lies in steps of 1 at aligned places, and keeps the elements in the type in which it computes. All are read
 // before one is written, so that a result may be an argument. Bytes moved: those of the arrays, once.
 #pragma once
-#include "storage.cuh"
+#include "elements.cuh"
 
 template <int ARRAYS> struct Layout {
   static constexpr int DIMS = ARRAYS <= 32 ? 8 : 1;  // the parameters of a kernel have 4096 bytes
@@ -44,7 +44,7 @@ __device__ __forceinline__ void read(const Layout<ARRAYS>& layout, int array, co
   if (layout.is_wide(array) && count == V) {
     const Pack<T, V> pack(x + at);
 #pragma unroll
-    for (int v = 0; v < V; ++v) elements[v] = (C)widened(pack.item[v]);
+    for (int v = 0; v < V; ++v) elements[v] = (C)widened(pack.element[v]);
   } else {
     const i64 step = layout.step[array][0];
 #pragma unroll
@@ -57,7 +57,7 @@ __device__ __forceinline__ void write(const Layout<ARRAYS>& layout, int array, T
   if (layout.is_wide(array) && count == V) {
     Pack<T, V> pack;
 #pragma unroll
-    for (int v = 0; v < V; ++v) pack.item[v] = narrowed<T>(elements[v]);
+    for (int v = 0; v < V; ++v) pack.element[v] = narrowed<T>(elements[v]);
     pack.store(y + at);
   } else {
     const i64 step = layout.step[array][0];

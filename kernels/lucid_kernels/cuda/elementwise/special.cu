@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(256) unary(T* y, const T* x, Layout<2> layout,
   GRID_STRIDE(i, n) {
     i64 at[2];
     locate<1>(layout, i, at);
-    y[at[0]] = narrowed<T>((Computed<T>)Op::apply(widened(x[at[1]])));
+    y[at[0]] = narrowed<T>((Accumulator<T>)Op::apply(widened(x[at[1]])));
   }
 }
 
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(256) binary(T* y, const T* a, const T* b, Layo
   GRID_STRIDE(i, n) {
     i64 at[3];
     locate<1>(layout, i, at);
-    y[at[0]] = narrowed<T>((Computed<T>)Op::apply(widened(a[at[1]]), widened(b[at[2]])));
+    y[at[0]] = narrowed<T>((Accumulator<T>)Op::apply(widened(a[at[1]]), widened(b[at[2]])));
   }
 }
 
@@ -81,6 +81,6 @@ __global__ void __launch_bounds__(256) polygamma(T* y, const T* x, double order,
   GRID_STRIDE(i, n) {
     i64 at[2];
     locate<1>(layout, i, at);
-    y[at[0]] = narrowed<T>((Computed<T>)polygamma_(widened(x[at[1]]), order, factor));
+    y[at[0]] = narrowed<T>((Accumulator<T>)polygamma_(widened(x[at[1]]), order, factor));
   }
 }

@@ -3,7 +3,7 @@
 // instantiate: embedding_grad<float, 4>, embedding_grad<float, 1>, embedding_grad<double, 2>, embedding_grad<double, 1>
 // instantiate: embedding_grad<__half, 8>, embedding_grad<__half, 1>
 // instantiate: embedding_grad<__nv_bfloat16, 8>, embedding_grad<__nv_bfloat16, 1>
-#include "elements.cuh"
+#include "halves.cuh"
 
 // dx[o, row] = the sum of g[o, order[q]] with sorted[q] == row, g (outer, count, packs), dx (outer, rows, packs); rows without any
 // are left alone. The thread of the first q of a run and of a pack of N columns walks the run: neighbouring threads read

@@ -1,7 +1,7 @@
 // Sums over labels, in two stages whose chunks the number of labels alone fixes: the result is the same on every device.
 // instantiate: label_weights<float>, label_weights<double>
 // instantiate: sum_chunks<float, float>, sum_chunks<double, double>, sum_chunks<float, __half>, sum_chunks<float, __nv_bfloat16>
-#include "elements.cuh"
+#include "halves.cuh"
 
 // sums[b] = the sum of the weights of the labels [b * chunk, (b + 1) * chunk); those ignored or out of range have none.
 template <typename A>

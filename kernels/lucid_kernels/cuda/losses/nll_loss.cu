@@ -7,7 +7,7 @@
 // instantiate: nll_loss_grad<__nv_bfloat16, 8>, nll_loss_grad<__nv_bfloat16, 1>
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at more threads and spills registers for it.
-#include "elements.cuh"
+#include "halves.cuh"
 
 // -x at the class times its weight; 0 for labels that are ignored, or out of range, which sets the flag.
 template <typename T, typename L>

@@ -29,7 +29,7 @@
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at more threads and spills registers for it.
-#include "elements.cuh"
+#include "halves.cuh"
 
 // What a thread needs of N neighbours' channels: y = (x - centre) * rstd * weight + bias.
 template <typename A, int N> struct Affine {
@@ -119,7 +119,7 @@ plane_statistics(const T* __restrict__ x, Accumulator<T>* __restrict__ means, Ac
 #pragma unroll
     for (int k = 0; k < KEPT; ++k, walk.next())
       if (first + threadIdx.x + k * (i64)blockDim.x < last) {
-        kept[k] = *reinterpret_cast<const Pack<T, N>*>(x + walk.offset() * N);
+        kept[k] = Pack<T, N>(x + walk.offset() * N);
 #pragma unroll
         for (int j = 0; j < N; ++j) sum += widened(kept[k].element[j]);
       }
@@ -203,14 +203,15 @@ column_statistics(const T* __restrict__ x, Accumulator<T>* __restrict__ means, A
   });
 }
 
-// Statistics of a channel from those of its chunks (Chan's formula), and the running ones. A warp a channel. `count` and `chunk` are
-// in elements. The new running statistics may be the old arrays: no __restrict__.
+// Statistics of a channel from those of its chunks (Chan's formula), and the running ones; and the batch is counted. A warp a channel.
+// `count` and `chunk` are in elements. The new running statistics may be the old arrays: no __restrict__.
 template <typename A, typename R>
 __global__ void __launch_bounds__(256)
 combine_statistics(const A* __restrict__ means, const A* __restrict__ squares, A* __restrict__ mean, A* __restrict__ rstd,
-                   const R* running_mean, R* new_mean, int has_mean, const R* running_var, R* new_var, int has_var, i64 C,
-                   i64 count, i64 chunk, i64 chunks, A momentum, A eps) {
+                   const R* running_mean, R* new_mean, int has_mean, const R* running_var, R* new_var, int has_var,
+                   i64* __restrict__ counter, int has_counter, i64 C, i64 count, i64 chunk, i64 chunks, A momentum, A eps) {
   const int lane = threadIdx.x & 31;
+  if (has_counter && blockIdx.x == 0 && threadIdx.x == 0) ++*counter;
   const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = (i64)gridDim.x * blockDim.x >> 5;
   for (i64 c = warp; c < C; c += warps) {
     A sum = 0;

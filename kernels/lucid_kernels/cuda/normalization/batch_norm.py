@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.runtime import channels, launch, rows
+from lucid_kernels.cuda.runtime import channels, launch, recording, rows
 
 _KEPT = 64, 8  # bytes and packs of a chunk that a thread of `plane_statistics` keeps, whichever is less
 _LARGEST = 256  # threads of its block
@@ -71,10 +71,13 @@ def _int64(*values: int) -> tuple[np.int64, ...]:
     return tuple(map(np.int64, values))
 
 
-def _statistics(x: Any, layout: _Layout, running: tuple[Any, Any], mean: Any, rstd: Any, new: tuple[Any, Any], momentum: float,
-                eps: float) -> None:
-    """Write `mean` and `rstd` of each channel of `x`, and the new running statistics where there are any."""
+def _statistics(x: Any, layout: _Layout, running: tuple[Any, Any], counter: Any, mean: Any, rstd: Any, new: tuple[Any, Any],
+                momentum: float, eps: float) -> None:
+    """Write `mean` and `rstd` of each channel of `x`, and the new running statistics and count where there are any."""
     if not x.size:
+        if counter is not None:
+            recording.unrepeatable()
+            counter += 1
         launch.fill(mean, 0)
         launch.fill(rstd, 0)
         for old, target in zip(running, new, strict=True):
@@ -100,8 +103,8 @@ def _statistics(x: Any, layout: _Layout, running: tuple[Any, Any], mean: Any, rs
              for argument in ((stand_in, stand_in, np.int32(0)) if target is None else (old, target, np.int32(1))))
     _kernel("combine_statistics", wide, kind)(
         *_warp_each(count),
-        (means, squares, mean, rstd, *arguments, *_int64(count, layout.count, chunk, chunks), wide.type(momentum),
-         wide.type(eps)),
+        (means, squares, mean, rstd, *arguments, *rows.optional(counter, np.dtype(np.int64)),
+         *_int64(count, layout.count, chunk, chunks), wide.type(momentum), wide.type(eps)),
     )  # fmt: skip
 
 
@@ -153,9 +156,11 @@ def _normalize(x: Any, residual: Any, parameters: tuple[Any, ...], mean: Any, de
         )  # fmt: skip
 
 
-def train(x: Any, residual: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float,
-          relu: bool, out: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    """(y, mean, rstd, running_mean, running_var) in training; `out` may name the running arrays themselves."""
+def train(x: Any, residual: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, counter: Any, momentum: float,
+          eps: float, relu: bool, out: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    """(y, mean, rstd, running_mean, running_var) in training; `out` may name the running arrays themselves, and `counter`, of one
+    int64, grows by 1.
+    """
     out_y, *outs = out or (None,) * 5
     layout, wide = _Layout(x), rows.accumulator(x.dtype)
     x, residual = layout.inner(x), layout.inner(residual)
@@ -164,7 +169,7 @@ def train(x: Any, residual: Any, weight: Any, bias: Any, running_mean: Any, runn
     kind = _running_in(wide, running_mean, running_var)[0]
     new_mean, new_var = (None if old is None else launch.result(target, (layout.channels,), kind)
                          for old, target in ((running_mean, outs[2]), (running_var, outs[3])))
-    _statistics(x, layout, (running_mean, running_var), mean, rstd, (new_mean, new_var), momentum, eps)
+    _statistics(x, layout, (running_mean, running_var), counter, mean, rstd, (new_mean, new_var), momentum, eps)
     _normalize(x, residual, _parameters(weight, bias, mean), mean, rstd, layout, y, eps, False, relu)
     return (
         layout.deliver(y, out_y),
@@ -195,6 +200,7 @@ def batch_norm(
     bias: Any,
     running_mean: Any,
     running_var: Any,
+    counter: Any = None,
     *,
     momentum: float,
     eps: float,
@@ -202,9 +208,10 @@ def batch_norm(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """(y, mean, rstd, running_mean, running_var) in training. `out` may name the running arrays themselves.
 
-    An empty batch leaves the running statistics as they are.
+    An empty batch leaves the running statistics as they are. `counter`, an array of one int64, grows by 1, in place.
     """
-    y, mean, rstd, new_mean, new_var = train(x, None, weight, bias, running_mean, running_var, momentum, eps, False, out)
+    results = train(x, None, weight, bias, running_mean, running_var, counter, momentum, eps, False, out)
+    y, mean, rstd, new_mean, new_var = results
     return y, mean, rstd, new_mean, new_var
 
 

@@ -14,6 +14,7 @@ def batch_norm_relu(
     bias: Any,
     running_mean: Any,
     running_var: Any,
+    counter: Any = None,
     *,
     training: bool,
     momentum: float,
@@ -22,10 +23,11 @@ def batch_norm_relu(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """(y, mean, rstd, running_mean, running_var), y = max(batch_norm(x) + residual, 0). `out` may name the running arrays.
 
-    Without `training` the running statistics are used, and returned as they are.
+    Without `training` the running statistics are used, and returned as they are; with it `counter`, an array of one int64,
+    grows by 1, in place.
     """
     if training:
-        results = plain.train(x, residual, weight, bias, running_mean, running_var, momentum, eps, True, out)
+        results = plain.train(x, residual, weight, bias, running_mean, running_var, counter, momentum, eps, True, out)
         y, mean, rstd, new_mean, new_var = results
         return y, mean, rstd, new_mean, new_var
     out_y, *outs = out or (None,) * 5

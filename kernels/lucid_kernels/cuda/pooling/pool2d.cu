@@ -24,7 +24,7 @@
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
-#include "elements.cuh"
+#include "halves.cuh"
 
 // Output e, or pack e of N outputs: its place in the plane, the element of the input where its plane begins, and how far apart
 // neighbouring pixels lie there. `channels` is 0 for planes (h, w), else images are (h, w, channels).

@@ -1,13 +1,13 @@
-// Halves among the elements of `storage.cuh`: read and written as they are, computed in float, rounded once.
+// Halves among the elements of `elements.cuh`: read and written as they are, computed in float, rounded once.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include "storage.cuh"
+#include "elements.cuh"
 
-template <> struct ComputedOf<__half> {
+template <> struct AccumulatorOf<__half> {
   using Type = float;
 };
-template <> struct ComputedOf<__nv_bfloat16> {
+template <> struct AccumulatorOf<__nv_bfloat16> {
   using Type = float;
 };
 __device__ __forceinline__ float widened(__half x) { return __half2float(x); }

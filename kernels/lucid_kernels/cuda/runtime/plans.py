@@ -19,6 +19,7 @@ LUCID_GPU_PLANS=0 turns plans off.
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -52,17 +53,19 @@ _EXACT = 1 << 53
 class Plan:
     """What repeats a call: its program, rings for its new arrays, and what it returns."""
 
-    __slots__ = ("address", "allocator", "flagged", "many", "only_new", "program", "results", "ring", "rings")
+    __slots__ = ("address", "allocator", "flagged", "pick", "program", "ring", "rings")
 
     def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
                  flagged: bool) -> None:
+        """`results`: of each whether it is new, and its number among the new arrays or the arguments; None is None."""
         self.program = program
         self.address = program.address
         self.rings = rings
-        #: Of each result whether it is new, and its number among the new arrays or the arguments; None is None.
-        self.results = results
-        self.many = many
-        self.only_new = many and results == [(True, number) for number in range(len(rings))]
+        #: What is returned, of the new arrays, the arguments and None.
+        places = [-1 if place is None else place[1] + (0 if place[0] else len(rings)) for place in results]
+        self.pick: Callable[[tuple[Any, ...]], Any] = operator.itemgetter(*places)
+        if many and len(places) == 1:
+            self.pick = operator.itemgetter(slice(places[0], places[0] + 1 or None))
         self.flagged = flagged
         #: That of the result, where there is one new array and nothing else.
         self.ring = rings[0] if results == [(True, 0)] and len(rings) == 1 and not flagged and not many else None
@@ -208,12 +211,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         status = run(plan.address, key[0], *pointers)
         if status:
             driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
-        if plan.only_new:
-            return tuple(new)
-        if plan.many:
-            return tuple([None if place is None else (new if place[0] else given)[place[1]] for place in plan.results])
-        place = plan.results[0]
-        return None if place is None else (new if place[0] else given)[place[1]]
+        return plan.pick((*new, *given, None))
 
     return call
 

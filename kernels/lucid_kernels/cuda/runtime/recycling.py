@@ -66,19 +66,23 @@ class Ring:
                 return array, address
         return self._more()
 
-    def _more(self) -> tuple[Any, int]:
-        global _held
+    def _new(self) -> tuple[Any, int]:
         array = cupy.ndarray(self._shape, self._dtype)  # `empty` in less time
         if self._strides is not None:
             array = cupy.ndarray(self._shape, self._dtype, array.data, self._strides)
-        if self._nbytes * _SHARE <= LIMIT and len(self._entries) < _MOST:
+        return array, array.data.ptr
+
+    def _more(self) -> tuple[Any, int]:
+        global _held
+        array, address = self._new()
+        if len(self._entries) < _MOST:
             if _held + self._nbytes > LIMIT:
                 forget()
             self._counts = getrefcount(array.data), getrefcount(array.data.mem)
-            self._entries.append((array, array.data.ptr))
+            self._entries.append((array, address))
             self._at = len(self._entries) - 1
             _held += self._nbytes
-        return array, array.data.ptr
+        return array, address
 
     def idle(self) -> int:
         """The bytes of the arrays that nobody uses."""
@@ -88,6 +92,14 @@ class Ring:
         """Let go of all arrays."""
         self._entries = []
         self._at = 0
+
+
+class _Large(Ring):
+    """What stands for the ring of arrays that are too large for one."""
+
+    __slots__ = ()
+
+    take = Ring._new
 
 
 def has_no_gaps(array: Any) -> bool:
@@ -110,7 +122,8 @@ def ring(shape: tuple[int, ...], dtype: Any, stream: int, device: int, strides: 
         nbytes = dtype.itemsize
         for size in shape:
             nbytes *= size
-        found = _rings[key] = Ring(shape, dtype, -(-nbytes // _UNIT) * _UNIT, strides)
+        nbytes = -(-nbytes // _UNIT) * _UNIT
+        found = _rings[key] = (_Large if nbytes * _SHARE > LIMIT else Ring)(shape, dtype, nbytes, strides)
     return found
 
 

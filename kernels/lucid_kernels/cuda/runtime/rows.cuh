@@ -1,6 +1,6 @@
 // Rows that are reduced and then written: what a thread reads of them, and sums of exponentials.
 #pragma once
-#include "elements.cuh"
+#include "halves.cuh"
 
 // The part of one row of each of ARRAYS arrays that this thread has: packs of N elements, in turn with the other threads of the
 // row (`Slices<true>`). The first ones, 64 bytes or 8 packs in all, stay in registers, so that the next pass reads only the rest of
@@ -19,7 +19,7 @@ template <typename T, int N, int ARRAYS = 1> struct Rows {
       const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
       if (at < width)
 #pragma unroll
-        for (int a = 0; a < ARRAYS; ++a) kept[a][k] = *reinterpret_cast<const Pack<T, N>*>(row[a] + at);
+        for (int a = 0; a < ARRAYS; ++a) kept[a][k] = Pack<T, N>(row[a] + at);
     }
   }
   // body(place, values) for every pack: values[a][j] is element `place` + j of the row of array a.

@@ -4,6 +4,7 @@ A table that is asked for again is there still, and only what has changed in it 
 """
 from __future__ import annotations
 
+import struct
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,6 @@ from lucid_kernels.cuda.runtime import launch
 
 _WORDS = 256  # of a launch, as in the source: 2 of the 4 KiB that its arguments may have
 _MOST = 256  # tables
-_STRUCT = np.dtype([("at", np.int64, _WORDS)])
 
 _tables: OrderedDict[Any, tuple[Any, list[int]]] = OrderedDict()
 
@@ -50,6 +50,13 @@ def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
         part = words[start : start + _WORDS]
         if part == old[start : start + _WORDS]:
             continue
-        carried = np.zeros(1, _STRUCT)
-        carried["at"][0, : len(part)] = part
-        launch.kernel("store_words", "store_words")((1,), (_WORDS,), (array[start:], np.int32(len(part)), carried))
+        launch.kernel("store_words", "store_words")(
+            (1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+
+
+def carried(kind: str, numbers: Sequence[Any], count: int) -> Any:
+    """The argument of a kernel that is a struct of one array: of `count` numbers, these and zeros, of 8 bytes of such a `kind`.
+
+    It has no fields: NumPy would describe them for each launch, which takes it longer than all else here.
+    """
+    return np.frombuffer(struct.pack(f"{len(numbers)}{kind}", *numbers).ljust(8 * count, b"\0"), f"V{8 * count}")

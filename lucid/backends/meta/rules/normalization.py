@@ -12,7 +12,8 @@ RULES, rule = new_rules()
 
 @rule
 def batch_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, running_mean: MetaArray | None,
-               running_var: MetaArray | None, *, momentum: float, eps: float, out: Any = None) -> tuple[Any, ...]:
+               running_var: MetaArray | None, counter: MetaArray | None = None, *, momentum: float, eps: float, out: Any = None
+               ) -> tuple[Any, ...]:
     statistic = blank(x.shape[1:2], x.dtype)
     running = [None if old is None else old.copy() for old in (running_mean, running_var)]
     return delivered((x.copy(), statistic, statistic.copy(), *running), out)
@@ -28,8 +29,8 @@ for _name in ("batch_norm_grad", "batch_norm_eval_grad"):
 
 @rule
 def batch_norm_relu(x: MetaArray, residual: MetaArray | None, weight: MetaArray | None, bias: MetaArray | None,
-                    running_mean: MetaArray | None, running_var: MetaArray | None, *, training: bool, momentum: float, eps: float,
-                    out: Any = None) -> tuple[Any, ...]:
+                    running_mean: MetaArray | None, running_var: MetaArray | None, counter: MetaArray | None = None, *,
+                    training: bool, momentum: float, eps: float, out: Any = None) -> tuple[Any, ...]:
     statistic = blank(x.shape[1:2], x.dtype)
     running = [None if old is None else old.copy() for old in (running_mean, running_var)]
     return delivered((x.copy(), statistic, statistic.copy(), *running), out)

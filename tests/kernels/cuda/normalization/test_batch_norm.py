@@ -85,7 +85,9 @@ def test_training(batch_norm, cp, schedule, dtype, arrays):
         if "running" in arrays:
             mean = var = None
         on_gpu = [None if v is None else cp.asarray(v) for v in (x, weight, bias, mean, var)]
-        results = batch_norm.batch_norm(*on_gpu, momentum=MOMENTUM, eps=EPS)
+        counter = cp.asarray(np.int64(2**40))
+        results = batch_norm.batch_norm(*on_gpu, counter, momentum=MOMENTUM, eps=EPS)
+        assert counter.item() == 2**40 + 1
         expected = reference(x, weight, bias, mean, var)
         check(results, expected, dtype)
         if mean is not None:
