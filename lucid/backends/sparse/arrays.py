@@ -19,6 +19,10 @@ class _Flags:
     f_contiguous = False
 
 
+class NotDense(NotImplementedError, AttributeError):
+    """What was asked of a sparse array is a property of dense ones."""
+
+
 class SparseArray:
     """What both kinds have in common: `values`, a dense array, and the `shape` of the whole."""
 
@@ -57,6 +61,10 @@ class SparseArray:
         return sum(int(part.nbytes) for part in self.parts())
 
     @property
+    def device(self) -> Any:
+        return self.values.device
+
+    @property
     def nnz(self) -> int:
         """How many elements are kept."""
         return int(self.values.shape[0])
@@ -68,10 +76,8 @@ class SparseArray:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise NotImplementedError(f"a tensor of layout {self.sparse_layout} has no {name!r}: this operation has no rule for sparse "
-                                  "tensors. Use to_dense() first.")
+        raise NotDense(f"a tensor of layout {self.sparse_layout} has no {name!r}: this operation has no rule for sparse tensors. "
+                       "Use to_dense() first.")
 
     def parts(self) -> tuple[Array, ...]:
         """The dense arrays that it is made of, the values last."""
@@ -168,6 +174,7 @@ class CompressedArray(SparseArray):
     """
 
     __slots__ = ("compressed", "plain", "sparse_layout")
+    coalesced = True
 
     def __init__(self, compressed: Array, plain: Array, values: Array, shape: tuple[int, ...], layout: Layout) -> None:
         self.compressed, self.plain, self.values, self.shape, self.sparse_layout = compressed, plain, values, shape, layout

@@ -46,7 +46,7 @@ def added_up(numbers: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
 def coalesced(input: Tensor) -> Tensor:
     """The tensor itself if it is coalesced or compressed, else a coalesced one; gradients pass through."""
     array = input._array
-    if getattr(array, "coalesced", True):
+    if array.coalesced:
         return input
     sparse = array.indices.shape[0]
     lengths = array.shape[:sparse]

@@ -151,6 +151,6 @@ def stored_of(input: Tensor, name: str) -> Tensor:
     """`values` of a tensor that is coalesced or compressed. Raises RuntimeError for others, as `indices` does."""
     if not is_sparse(input):
         raise RuntimeError(f"{name} expected sparse tensor layout but got {input.layout}")
-    if not getattr(input._array, "coalesced", True):
+    if not input._array.coalesced:
         raise RuntimeError(f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first")
     return stored(input)

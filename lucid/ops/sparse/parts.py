@@ -10,6 +10,7 @@ from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.node import Node
 from ...backends.sparse import CompressedArray, CooArray, SparseArray
 from ...tensor import Tensor, wrap
+from ..creation.creation import arange
 from ..manipulation.joining import stack
 from ..manipulation.repetition import repeat_interleave
 
@@ -77,3 +78,13 @@ def starts(rows: Tensor, count: int) -> Tensor:
     edges: Tensor = rows.new_zeros(count + 1)
     edges[1:] = rows.bincount(minlength=count).cumsum(0) if rows._array.shape[0] else 0
     return edges
+
+
+def members(starts: Tensor, groups: Tensor) -> tuple[Tensor, Tensor]:
+    """All elements of each of `groups`, one group after the other, where group r has those from ``starts[r]`` to
+    ``starts[r + 1]``: which of `groups` each is of, and where it stands.
+    """
+    counts = (starts[1:] - starts[:-1])[groups]
+    which = repeat_interleave(counts)
+    shift = starts[:-1][groups] - (counts.cumsum(0) - counts)
+    return which, shift[which] + arange(which._array.shape[0], device=which.device)

@@ -14,11 +14,9 @@ from ...autograd.sparse_rules import rule
 from ...backends import run
 from ...backends.sparse import CooArray
 from ...tensor import Tensor, wrap
-from ..creation.creation import arange
-from ..manipulation.repetition import repeat_interleave
 from .coalescing import added_up, coalesced, places_of
 from .layouts import to_sparse
-from .parts import compressed_of, coordinates, is_sparse, recorded
+from .parts import compressed_of, coordinates, is_sparse, members, recorded
 from .shape import transposed
 from .values import assembled, stored
 
@@ -71,11 +69,7 @@ def _times_sparse(input: Tensor, other: Tensor) -> Tensor:
     a, b = coalesced(to_sparse(input)), coalesced(to_sparse(other))
     with no_grad():
         rows, inner = coordinates(a._array)
-        starts = wrap(compressed_of(b._array)[0])
-        counts = (starts[1:] - starts[:-1])[inner]
-        mine = repeat_interleave(counts)
-        first = counts.cumsum(0) - counts
-        its = (starts[:-1][inner] - first)[mine] + arange(mine._array.shape[0], device=mine.device)
+        mine, its = members(wrap(compressed_of(b._array)[0]), inner)
         numbers = rows[mine] * other.shape[1] + coordinates(b._array)[1][its]
         shape = (input.shape[0], other.shape[1])
     products = stored(a)[mine] * stored(b)[its]

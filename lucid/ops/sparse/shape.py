@@ -11,7 +11,7 @@ from ...backends.sparse import CompressedArray, CooArray
 from ...tensor import Tensor, wrap
 from ..manipulation.joining import cat, stack
 from .coalescing import coalesced
-from .parts import coordinates, is_sparse, recorded
+from .parts import coordinates, is_sparse, members, recorded, starts
 from .values import assembled, stored
 
 _OTHER = {Layout.sparse_csr: Layout.sparse_csc, Layout.sparse_csc: Layout.sparse_csr}
@@ -109,6 +109,28 @@ def selected(input: Tensor, axis: int, index: int) -> Tensor:
     return assembled(values, CooArray(stack([row[kept] for row in rows])._array, array.values[:0], shape, True))
 
 
+def sliced(input: Tensor, axis: int, kept: range) -> Tensor:
+    """The slices of a range along a dimension."""
+    if kept == range(input.shape[axis]):
+        return input
+    if not is_sparse(input):
+        return input.narrow(axis, kept.start, kept.stop - kept.start)[(slice(None),) * axis + (slice(None, None, kept.step),)]
+    source = coalesced(input)
+    array = source._array
+    if array.__class__ is not CooArray:
+        raise NotImplementedError("op 'slice' has no rule for compressed tensors: use to_sparse() or to_dense() first")
+    sparse = array.indices.shape[0]
+    shape = (*array.shape[:axis], len(kept), *array.shape[axis + 1:])
+    if axis >= sparse:
+        values = stored(source)[(slice(None),) * (axis - sparse + 1) + (slice(kept.start, kept.stop, kept.step),)]
+        return assembled(values, CooArray(array.indices, array.values[:0], shape, True))
+    rows = list(coordinates(array))
+    offset = rows[axis] - kept.start
+    inside = ((offset >= 0) & (rows[axis] < kept.stop) & (offset % kept.step == 0)).nonzero().reshape(-1)
+    rows[axis] = offset.div(kept.step, rounding_mode="floor")
+    return assembled(stored(source)[inside], CooArray(stack([row[inside] for row in rows])._array, array.values[:0], shape, True))
+
+
 def index_selected(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """The slices that `index` names along a dimension."""
     source = coalesced(input)
@@ -120,8 +142,9 @@ def index_selected(input: Tensor, axis: int, index: Tensor) -> Tensor:
     if axis >= sparse:
         return assembled(stored(source).index_select(axis - sparse + 1, index), CooArray(array.indices, array.values[:0], shape, True))
     rows = list(coordinates(array))
-    hits = (rows[axis].unsqueeze(0) == index.unsqueeze(1)).nonzero()
-    new, kept = hits.unbind(1)
+    order = rows[axis].argsort()
+    new, kept = members(starts(rows[axis], array.shape[axis]), index.long())
+    kept = order[kept]
     indices = [new if place == axis else row[kept] for place, row in enumerate(rows)]
     places = CooArray(stack(indices)._array, array.values[:0], shape, axis == 0)
     return coalesced(assembled(stored(source)[kept], places)) if axis else assembled(stored(source)[kept], places)
@@ -130,3 +153,39 @@ def index_selected(input: Tensor, axis: int, index: Tensor) -> Tensor:
 @rule("index_select")
 def _index_select(input: Tensor, index: Tensor, *, axis: int) -> Tensor:
     return index_selected(input, axis, index)
+
+
+@rule("reshape")
+def _reshape(input: Tensor, *, shape: Sequence[int]) -> Tensor:
+    """`unsqueeze`: one more dimension of length 1."""
+    old, new = tuple(input.shape), tuple(shape)
+    for axis, length in enumerate(new):
+        if length == 1 and (*new[:axis], *new[axis + 1:]) == old:
+            return with_dimension(input, axis)
+    raise RuntimeError("reshape is not implemented for sparse tensors")
+
+
+@rule("getitem")
+def _getitem(input: Tensor, *, index: Any, **attributes: Any) -> Tensor:
+    entries = list(index)
+    place = next((place for place, entry in enumerate(entries) if entry is Ellipsis), None)
+    if place is not None:
+        missing = input.ndim - len([entry for entry in entries if entry is not None and entry is not Ellipsis])
+        entries[place:place + 1] = [slice(None)] * missing
+    axis = 0
+    for entry in entries:
+        if entry is None:
+            input = with_dimension(input, axis)
+            axis += 1
+        elif isinstance(entry, slice):
+            input = sliced(input, axis, range(*entry.indices(input.shape[axis])))
+            axis += 1
+        elif isinstance(entry, int):
+            length = input.shape[axis]
+            if not -length <= entry < length:
+                raise IndexError(f"index {entry} is out of bounds for dimension {axis} with size {length}")
+            input = selected(input, axis, entry % length)
+        else:
+            raise NotImplementedError("op 'getitem' has a rule for sparse tensors for numbers and slices only. Use index_select() or "
+                                      "to_dense().")
+    return input
