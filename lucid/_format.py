@@ -76,10 +76,10 @@ def format_tensor(tensor: Any) -> str:
 
 
 def _format_sparse(name: str, tensor: Any) -> str:
-    """The parts of a sparse tensor, as PyTorch shows them: ``Tensor(indices=..., values=..., size=(2, 3), nnz=3, layout=...)``."""
+    """The parts of a sparse tensor, as PyTorch shows them: ``Tensor(indices=..., values=..., size=(2, 3), nnz=3, ...)``."""
     array = tensor._array
     parts = dict(zip(_PARTS[array.sparse_layout.name], array.parts(), strict=True))
-    lines = []
+    lines: list[str] = []
     for part, content in parts.items():
         start = f"{name if not lines else ' ' * len(name)}{'(' if not lines else ' '}{part}="
         text = format_tensor(type(tensor.detach())(backends.to_host(content)).type(content.dtype))

@@ -201,7 +201,8 @@ def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
             mapping._metadata = _unpack(tree["_metadata"], tensors)
         return mapping
     if kind == "sparse":
-        return _sparse(*content[:3], [_unpack(part, tensors) for part in content[3]])
+        layout, shape, coalesced, parts = content
+        return _sparse(layout, shape, coalesced, [_unpack(part, tensors) for part in parts])
     if kind in ("Namespace", "SimpleNamespace"):
         import argparse  # by those who use it
 
@@ -220,8 +221,10 @@ def _sparse(layout: str, shape: list[int], coalesced: bool | None, parts: list[T
     from ..ops.sparse import creation  # with the first sparse tensor
 
     if Layout[layout] is Layout.sparse_coo:
-        return creation.sparse_coo_tensor(*parts, shape, is_coalesced=coalesced)
-    return creation.sparse_compressed_tensor(*parts, shape, layout=Layout[layout])
+        indices, values = parts
+        return creation.sparse_coo_tensor(indices, values, shape, is_coalesced=coalesced)
+    compressed, plain, values = parts
+    return creation.sparse_compressed_tensor(compressed, plain, values, shape, layout=Layout[layout])
 
 
 def _bounds(value: Any) -> tuple[Any, Any, Any]:

@@ -1,9 +1,9 @@
 """Operations of sparse tensors, under the names of `torch.sparse` (https://docs.pytorch.org/docs/2.13/sparse.html).
 
-A sparse tensor keeps the elements that are not zero: `lucid.sparse_coo_tensor` and `Tensor.to_sparse` make ones by indices (COO),
-`lucid.sparse_csr_tensor` and `Tensor.to_sparse_csr` matrices by rows. They are differentiated like others, and run on the CPU and on
-a GPU. An operation that has no rule for them raises NotImplementedError; none makes a dense tensor unasked. Imported when first
-asked for.
+A sparse tensor keeps the elements that are not zero: `lucid.sparse_coo_tensor` and `Tensor.to_sparse` make ones by indices
+(COO), `lucid.sparse_csr_tensor` and `Tensor.to_sparse_csr` matrices by rows. They are differentiated like others, and run on the
+CPU and on a GPU. An operation that has no rule for them raises NotImplementedError; none makes a dense tensor unasked. Imported
+when first asked for.
 """
 from __future__ import annotations
 

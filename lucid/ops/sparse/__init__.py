@@ -1,7 +1,7 @@
 """Sparse tensors: their operations, made of those of dense ones on their parts, and the rules of operations by name.
 
-Imported with the first sparse tensor. Gradients of sparse tensors are sparse or dense tensors of the same shape, and both differentiate
-again: a sparse tensor is made of its values, and gives them back, as recorded operations.
+Imported with the first sparse tensor. Gradients of sparse tensors are sparse or dense tensors of the same shape, and both
+differentiate again: a sparse tensor is made of its values, and gives them back, as recorded operations.
 
 `parts`: what a sparse tensor is made of.
 `coalescing`: one value for each place, in order; which places are those of others.

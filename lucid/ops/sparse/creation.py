@@ -82,8 +82,8 @@ def _coo_shape(indices: Tensor, values: Tensor, size: Any) -> tuple[int, ...]:
     if any(length < 0 for length in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if len(shape) != sparse + values.ndim - 1:
-        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, sparse_dim = {sparse}, "
-                           f"dense_dim = {values.ndim - 1}")
+        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, "
+                           f"sparse_dim = {sparse}, dense_dim = {values.ndim - 1}")
     for dim, index in enumerate(high):
         if index >= shape[dim]:
             raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {shape[dim]} but found index {index}")
@@ -117,7 +117,8 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         raise NotImplementedError(f"{layout}: batches of matrices and dense dimensions are not supported; {first}, {second} and "
                                   f"values have {compressed.ndim}, {plain.ndim} and {values.ndim} dimensions")
     if compressed.dtype != plain.dtype:
-        raise RuntimeError(f"{first} and {second} must have the same dtype, but got {compressed.dtype.name} and {plain.dtype.name}")
+        raise RuntimeError(f"{first} and {second} must have the same dtype, but got {compressed.dtype.name} and "
+                           f"{plain.dtype.name}")
     count = values.shape[0]
     if not compressed.shape[0]:
         raise RuntimeError(f"`{first}.shape[-1] >= 1` is not satisfied.")
@@ -152,19 +153,21 @@ def _check_compressed(compressed: Tensor, plain: Tensor, count: int, inner: int,
         raise RuntimeError(f"`0 <= {second} < n{columns}` is not satisfied.")
     row = expanded(compressed)
     if bool(((row[1:] == row[:-1]) & (plain[1:] <= plain[:-1])).any()):
-        raise RuntimeError(f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., n{rows} are sorted and distinct "
-                           "along the last dimension values` is not satisfied.")
+        raise RuntimeError(f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., n{rows} are sorted and "
+                           "distinct along the last dimension values` is not satisfied.")
 
 
-def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-                      pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None) -> Tensor:
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                      device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                      check_invariants: bool | None = None) -> Tensor:
     """`sparse_compressed_tensor` by rows."""
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, dtype=dtype, layout=Layout.sparse_csr, device=device,
                                     requires_grad=requires_grad)
 
 
-def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-                      pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None) -> Tensor:
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                      device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                      check_invariants: bool | None = None) -> Tensor:
     """`sparse_compressed_tensor` by columns."""
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype=dtype, layout=Layout.sparse_csc, device=device,
                                     requires_grad=requires_grad)

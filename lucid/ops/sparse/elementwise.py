@@ -12,7 +12,7 @@ from ...backends.sparse import CooArray
 from ...tensor import Tensor, wrap
 from ..manipulation.joining import cat
 from .coalescing import added_up, coalesced, looked_up, numbered, places_of
-from .layouts import dense_of, to_sparse
+from .layouts import to_sparse
 from .parts import coordinates, is_sparse, recorded
 from .values import assembled, stored
 

@@ -46,8 +46,8 @@ def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
     if not is_sparse(mask):
         raise RuntimeError("sparse_mask: mask must be sparse")
     if input.shape != mask.shape:
-        raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} but mask has size "
-                           f"{list(mask.shape)}")
+        raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} but mask has "
+                           f"size {list(mask.shape)}")
     places = coalesced(mask)._array
     with no_grad():
         found = places.with_values(values_at(input, places)._array)
@@ -123,8 +123,8 @@ def _compressed(input: Tensor, layout: Layout) -> Tensor:
     if layout is input.layout:
         return input
     if input.ndim != 2 or (is_sparse(input) and input._array.values.ndim != 1):
-        raise NotImplementedError(f"to_sparse: only matrices have the layout {layout}, without dense or batch dimensions; got shape "
-                                  f"{list(input.shape)}")
+        raise NotImplementedError(f"to_sparse: only matrices have the layout {layout}, without dense or batch dimensions; got "
+                                  f"shape {list(input.shape)}")
     if not is_sparse(input):
         return replaced("to_sparse", input, _compressed(to_sparse(input.detach()), layout)._array, to_dense)
     source = coalesced(to_sparse(input))

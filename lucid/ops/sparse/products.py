@@ -136,14 +136,15 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, a
         if is_sparse(matrix):
             raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {matrix.layout}")
         if matrix.dtype != input.dtype:
-            raise RuntimeError(f"sampled_addmm: Expected self and {name} to have the same dtype, but got {type_name(input.dtype)} "
-                               f"and {type_name(matrix.dtype)}")
+            raise RuntimeError(f"sampled_addmm: Expected self and {name} to have the same dtype, but got "
+                               f"{type_name(input.dtype)} and {type_name(matrix.dtype)}")
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise NotImplementedError("sampled_addmm: batches of matrices are not supported")
     if mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({mat1.shape[0]}x{mat1.shape[1]} and "
                            f"{mat2.shape[0]}x{mat2.shape[1]})")
     if tuple(input.shape) != (mat1.shape[0], mat2.shape[1]):
-        raise RuntimeError(f"sampled_addmm: self.shape[-2:] must match mat1.shape[-2] and mat2.shape[-1], but got {list(input.shape)}")
+        raise RuntimeError("sampled_addmm: self.shape[-2:] must match mat1.shape[-2] and mat2.shape[-1], but got "
+                           f"{list(input.shape)}")
     values = stored(sampled(input, mat1, mat2.t()))
     return assembled(stored(input) * beta + values * alpha, input._array)

@@ -53,7 +53,7 @@ def _summed(source: Tensor, values: Tensor, dims: Sequence[int]) -> Tensor:
 def _sum(input: Tensor, *, axis: Any = None, keepdims: bool = False, **attributes: Any) -> Tensor:
     dims = canonical_dims(axis, input.ndim)
     if keepdims or attributes.get("dtype") is not None:
-        raise NotImplementedError("op 'sum' has no rule for sparse tensors with keepdim or dtype. Use sparse.sum or to_dense() first.")
+        raise NotImplementedError("op 'sum' has no rule for sparse tensors with keepdim or dtype. Use sparse.sum or to_dense().")
     if len(dims) < input.ndim:
         return sum(input, dims)
     values, shape = wrap(input._array.values).sum(), input.shape

@@ -33,7 +33,8 @@ def permuted(input: Tensor, axes: Sequence[int]) -> Tensor:
         with no_grad():
             indices = wrap(array.indices)[list(axes[:sparse])]
             values = wrap(array.values).permute(0, *[axis - sparse + 1 for axis in axes[sparse:]]).contiguous()
-            found = CooArray(indices._array, values._array, shape, array.coalesced and tuple(axes[:sparse]) == tuple(range(sparse)))
+            in_order = array.coalesced and tuple(axes[:sparse]) == tuple(range(sparse))
+            found = CooArray(indices._array, values._array, shape, in_order)
     return recorded("transpose", found, (input,), lambda g, y: (g.permute(back),))
 
 
@@ -140,7 +141,8 @@ def index_selected(input: Tensor, axis: int, index: Tensor) -> Tensor:
     sparse, count = array.indices.shape[0], index._array.shape[0]
     shape = (*array.shape[:axis], count, *array.shape[axis + 1:])
     if axis >= sparse:
-        return assembled(stored(source).index_select(axis - sparse + 1, index), CooArray(array.indices, array.values[:0], shape, True))
+        values = stored(source).index_select(axis - sparse + 1, index)
+        return assembled(values, CooArray(array.indices, array.values[:0], shape, True))
     rows = list(coordinates(array))
     order = rows[axis].argsort()
     new, kept = members(starts(rows[axis], array.shape[axis]), index.long())
@@ -186,6 +188,6 @@ def _getitem(input: Tensor, *, index: Any, **attributes: Any) -> Tensor:
                 raise IndexError(f"index {entry} is out of bounds for dimension {axis} with size {length}")
             input = selected(input, axis, entry % length)
         else:
-            raise NotImplementedError("op 'getitem' has a rule for sparse tensors for numbers and slices only. Use index_select() or "
-                                      "to_dense().")
+            raise NotImplementedError("op 'getitem' has a rule for sparse tensors for numbers and slices only. Use "
+                                      "index_select() or to_dense().")
     return input

@@ -1,7 +1,7 @@
 """Products of a matrix of which only some elements are kept, by rows (CSR), and the same elements of a product of dense matrices.
 
-Those of row r are values[compressed[r]:compressed[r + 1]], and stand in the columns plain[...]. A task owns rows of the result, so
-sums are in one order whatever the number of threads; rows are dealt out by the elements that they hold.
+Those of row r are values[compressed[r]:compressed[r + 1]], and stand in the columns plain[...]. A task owns rows of the result,
+so sums are in one order whatever the number of threads; rows are dealt out by the elements that they hold.
 """
 
 from __future__ import annotations
