@@ -31,7 +31,7 @@ from ._dtypes import (
 from ._dtypes import bool_ as bool
 from ._format import set_printoptions
 from ._layout import Layout as layout
-from ._layout import strided
+from ._layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ._limits import can_cast, finfo, iinfo
 from ._namespace import old_names as _old_names
 from ._namespace.absent import explain as _explain

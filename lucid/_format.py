@@ -52,6 +52,8 @@ def format_tensor(tensor: Any) -> str:
     A tensor on the device 'meta' has its shape in the place of values: ``Tensor(..., device='meta', shape=(2, 3), …)``.
     """
     name = "Tensor"
+    if hasattr(tensor._array, "is_sparse"):
+        return _format_sparse(name, tensor)
     if tensor.is_meta:
         dtype = [] if tensor.dtype == _dtypes.get_default_dtype() else [f"dtype={tensor.dtype.name}"]
         parts = ["...", "device='meta'", f"shape={tuple(tensor.shape)}", *dtype, f"requires_grad={tensor.requires_grad}"]
@@ -71,6 +73,28 @@ def format_tensor(tensor: Any) -> str:
     if tensor.device != "cpu":
         parts.append(f"device='{tensor.device}'")
     return f"{name}({', '.join([*parts, f'requires_grad={tensor.requires_grad}'])})"
+
+
+def _format_sparse(name: str, tensor: Any) -> str:
+    """The parts of a sparse tensor, as PyTorch shows them: ``Tensor(indices=..., values=..., size=(2, 3), nnz=3, ...)``."""
+    array = tensor._array
+    parts = dict(zip(_PARTS[array.sparse_layout.name], array.parts(), strict=True))
+    lines: list[str] = []
+    for part, content in parts.items():
+        start = f"{name if not lines else ' ' * len(name)}{'(' if not lines else ' '}{part}="
+        text = format_tensor(type(tensor.detach())(backends.to_host(content)).type(content.dtype))
+        text = text.rpartition(", requires_grad=")[0].partition(f", dtype={content.dtype.name}")[0] + ")"
+        lines.append(start + text.replace("\n", "\n" + " " * len(start)))
+    rest = [f"size={tuple(tensor.shape)}", f"nnz={array.nnz}", f"layout={array.sparse_layout}"]
+    if tensor.dtype not in (_dtypes.get_default_dtype(), _dtypes.int64, _dtypes.bool_, _dtypes.default_complex()):
+        rest.insert(2, f"dtype={tensor.dtype.name}")
+    if tensor.device != "cpu":
+        rest.insert(0, f"device='{tensor.device}'")
+    return ",\n".join(lines) + f",\n{' ' * (len(name) + 1)}{', '.join([*rest, f'requires_grad={tensor.requires_grad}'])})"
+
+
+_PARTS = {"sparse_coo": ("indices", "values"), "sparse_csr": ("crow_indices", "col_indices", "values"),
+          "sparse_csc": ("ccol_indices", "row_indices", "values")}
 
 
 def _ends(values: np.ndarray, count: int) -> np.ndarray:

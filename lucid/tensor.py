@@ -388,7 +388,10 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without the graph; in-place writes to it are still tracked."""
-        result = wrap(self._array)
+        array = self._array
+        if array.__class__ is not np.ndarray and hasattr(array, "is_sparse"):
+            array = array.mapped(lambda part: part)  # the same memory, but what is kept can change
+        result = wrap(array)
         box = version_box(self)
         result._version_box = Version() if box.inference else box  # an ordinary tensor again, as in PyTorch
         return result
@@ -550,7 +553,7 @@ class Tensor:
 
         result = self.__class__.__new__(self.__class__)
         memo[id(self)] = result
-        result._array = storage.copy(self._array, memo)
+        result._array = self._array.copy() if hasattr(self._array, "is_sparse") else storage.copy(self._array, memo)
         result._version_box = copy.deepcopy(self._version_box, memo)
         result._node = result._grad = result._view = None
         result.requires_grad = self.requires_grad
@@ -560,6 +563,10 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # As in PyTorch, what is computed comes back as a leaf.
+        if hasattr(self._array, "is_sparse"):
+            parts = [wrap(part) for part in self._array.parts()]
+            return _unpickle_sparse, (self.__class__, self._array.emptied(), parts, self._array.coalesced,
+                                      self.requires_grad, self._grad, self.__dict__)
         memory, place = pickling.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
         return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
@@ -746,6 +753,20 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
         moved = backends.to_device(array, target)
         array, copy = moved, copy and moved is array
     return backends.row_major_copy(array) if copy else array
+
+
+def _unpickle_sparse(cls: type[Tensor], empty: Any, parts: list[Tensor], coalesced: bool, requires_grad: bool,
+                     grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
+    tensor = cls.__new__(cls)
+    tensor._array = empty
+    empty.take_parts(tuple([part._array for part in parts]))
+    if not coalesced:
+        empty.coalesced = False
+    tensor._version_box = tensor._node = tensor._view = None
+    tensor._grad = grad
+    tensor.requires_grad = requires_grad
+    tensor.__dict__.update(attributes)
+    return tensor
 
 
 def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | None, requires_grad: bool,

@@ -4,11 +4,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "amp compiler distributed distributions hub multiprocessing testing types utils"
+_MODULES = "amp compiler distributed distributions hub multiprocessing sparse testing types utils"
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
 set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"""
+_SPARSE = "sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor sparse_csc_tensor"
 _TRANSFORMS = {"batches": "vmap", "reverse": "grad grad_and_value vjp jacrev", "forward": "jvp jacfwd hessian linearize",
                "batch_norm": "replace_all_batch_norm_modules_", "functional": "functionalize"}
 #: "module:name", or a module.
@@ -17,6 +18,7 @@ LAZY: dict[str, dict[str, str]] = {
         **{name: f"lucid.{name}" for name in _MODULES.split()},
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
+        **{name: f"lucid.ops.sparse.creation:{name}" for name in _SPARSE.split()},
         "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
     },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, backends, gpu
+from .._layout import strided
 from .._writers import writes
 from ..autograd import no_grad
 from ..ops.creation.creation import full
@@ -242,6 +243,7 @@ def _single(number: float) -> float:
 
 def _gradients(optimizer: Any, halves: bool) -> list[Tensor]:
     found = [parameter.grad for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None]
+    found = [gradient if gradient.layout is strided else gradient._values() for gradient in found]
     if not halves and any(gradient.dtype == _dtypes.float16 for gradient in found):
         raise ValueError("Attempting to unscale FP16 gradients.")
     return found

@@ -82,6 +82,8 @@ class Op:
             result = table[self.kernel](*arrays, **attributes)
         except Exception as error:
             result = recover(self.kernel, arrays, attributes, self.name, inputs, error)
+            if isinstance(result, Tensor):  # by a rule for sparse tensors, with its history
+                return result
         out: Any
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
@@ -171,6 +173,8 @@ class UnaryOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
+            if isinstance(array, Tensor):
+                return array
         if array.__class__ is not source.__class__:
             array = as_array(array)
         out = _new(Tensor)  # as `wrap`, without the call
@@ -212,6 +216,8 @@ class BinaryOp(Op):
             array = table[self.kernel](x, y, **attributes)
         except Exception as error:
             array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
+            if isinstance(array, Tensor):
+                return array
         if array.__class__ not in TABLES:
             array = as_array(array)
         out = _new(Tensor)  # as `wrap`, without the call
@@ -253,6 +259,8 @@ class ViewOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
+            if isinstance(array, Tensor):
+                return array
         out = _new(Tensor)
         out._array = array
         out._node = out._grad = out._version_box = out._view = None
@@ -308,6 +316,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         array = TABLES[kind][name](x, y)
                     except Exception as error:
                         array = recover(name, (x, y), {}, name, (input, other), error)
+                        if isinstance(array, Tensor):
+                            return array
                     out = _new(Tensor)
                     out._array = array if array.__class__ is kind else as_array(array)
                     out._grad = out._version_box = out._view = None

@@ -24,7 +24,8 @@ _new = object.__new__
 def refuse_overlap(array: Any) -> None:
     """Raise RuntimeError if several elements of `array` share memory, as those of `expand` do; CuPy would not notice."""
     strides = array.strides
-    if 0 in strides and array.size and any(step == 0 and length > 1 for step, length in zip(strides, array.shape, strict=True)):
+    if 0 in strides and not hasattr(array, "is_sparse") and array.size and any(
+            step == 0 and length > 1 for step, length in zip(strides, array.shape, strict=True)):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                            "memory location. Please clone() the tensor before performing the operation.")
 

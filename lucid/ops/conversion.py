@@ -346,6 +346,7 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
     """
     if not force:
         if self._array.__class__ is not np.ndarray:
+            backends.to_host(self._array) if hasattr(self._array, "is_sparse") else None  # which says that it is sparse
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                             "tensor to host memory first.")
         if self._node is not None and grad_mode.get() & GRAD:

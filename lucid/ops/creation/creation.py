@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes, backends
+from ..._layout import strided
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import INFERENCE
 from ...autograd.grad_mode import mode as grad_mode
@@ -179,6 +180,8 @@ def like(input: Tensor, memory_format: Any, make: Callable[[Sequence[int]], Tens
     Raises RuntimeError for a memory format of another rank.
     """
     array = input._array
+    if input.layout is not strided:
+        raise NotImplementedError(f"a tensor like one of layout {input.layout} has no elements but zeros. Use to_dense() first.")
     if memory_format is not preserve_format:
         axes = require_format("like", memory_format).axes(array.ndim)
     else:
@@ -192,7 +195,16 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     chosen = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     device = input.device if device is None else device
     number = fitted(require_number("full_like", "fill_value", fill_value), chosen)
+    if number == 0 and input.layout is not strided:
+        return _none_kept(input, chosen, device, requires_grad)
     return like(input, memory_format, lambda shape: _filled(tuple(shape), number, chosen, device, requires_grad))
+
+
+def _none_kept(input: Tensor, dtype: np.dtype, device: Any, requires_grad: bool) -> Tensor:
+    """A sparse tensor like `input` without any elements."""
+    made = wrap(input._array.emptied()).to(device=device, dtype=dtype)
+    made.requires_grad = requires_grad
+    return made
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -212,6 +224,8 @@ def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     """Uninitialised memory with the shape, and by default the dtype, device and memory format, of `input`."""
     dtype = input.dtype if dtype is None else dtype
     device = input.device if device is None else device
+    if input.layout is not strided:
+        return _none_kept(input, _dtypes.as_dtype(dtype), device, requires_grad)
     return like(input, memory_format, lambda shape: empty(tuple(shape), dtype=dtype, device=device,
                                                           requires_grad=requires_grad))
 

@@ -46,3 +46,13 @@ def pair_distances(x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
 @rule
 def pair_distances_grad(g: MetaArray, distances: MetaArray, x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
     return blank(x.shape, x.dtype)
+
+
+@rule
+def csr_matmul(values: MetaArray, compressed: MetaArray, plain: MetaArray, dense: MetaArray) -> MetaArray:
+    return blank((compressed.size - 1, dense.shape[1]), dense.dtype)
+
+
+@rule
+def csr_sampled(a: MetaArray, b: MetaArray, compressed: MetaArray, plain: MetaArray) -> MetaArray:
+    return blank(plain.shape, a.dtype)
