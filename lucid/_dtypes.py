@@ -7,9 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from . import _dtype_attributes
+from ._namespace import dtype_attributes
 
-_dtype_attributes.install()
+dtype_attributes.install()
 dtype = np.dtype
 bool_ = np.dtype("bool")
 uint8 = np.dtype("uint8")

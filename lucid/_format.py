@@ -51,7 +51,8 @@ def format_tensor(tensor: Any) -> str:
 
     A tensor on the device 'meta' has its shape in the place of values: ``Tensor(..., device='meta', shape=(2, 3), …)``.
     """
-    name = "Tensor"
+    cls = tensor.__class__
+    name = "Tensor" if cls.__module__.startswith("lucid.") else cls.__name__
     if tensor.is_meta:
         dtype = [] if tensor.dtype == _dtypes.get_default_dtype() else [f"dtype={tensor.dtype.name}"]
         parts = ["...", "device='meta'", f"shape={tuple(tensor.shape)}", *dtype, f"requires_grad={tensor.requires_grad}"]

@@ -16,7 +16,7 @@ from .keywords import with_all_keywords
 #: The functions of PyTorch's own namespace that are written in Python.
 PYTHON = frozenset("""
 are_deterministic_algorithms_enabled atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
-cdist chain_matmul einsum from_dlpack fuse get_default_device get_float32_matmul_precision get_rng_state initial_seed
+cdist chain_matmul compile einsum from_dlpack fuse get_default_device get_float32_matmul_precision get_rng_state initial_seed
 is_deterministic_algorithms_warn_only_enabled is_tensor load lu manual_seed meshgrid norm pca_lowrank save seed set_default_device
 set_default_dtype set_float32_matmul_precision set_printoptions set_rng_state split stft svd_lowrank tensordot typename unique
 unique_consecutive unravel_index use_deterministic_algorithms vmap""".split())

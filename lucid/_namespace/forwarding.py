@@ -46,8 +46,8 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool) -> F
         return general(*values[:positional], **keywords)
 
     template = _template(count, named, required, out, others)
-    made = FunctionType(_named(template, plain.__name__, names), {"plain": plain, "rest": rest, "MISSING": _MISSING},
-                        plain.__name__, tuple(usual[:count]))
+    known = {"__name__": __name__, "plain": plain, "rest": rest, "MISSING": _MISSING}
+    made = FunctionType(_named(template, plain.__name__, names), known, plain.__name__, tuple(usual[:count]))
     made.__kwdefaults__ = {**keyword_defaults, **({"out": None} if out else {})}
     return made
 
