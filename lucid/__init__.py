@@ -14,8 +14,10 @@ from ._determinism import (
 )
 from ._dtypes import (
     bfloat16,
+    bool_,
     complex64,
     complex128,
+    dtype,
     float16,
     float32,
     float64,

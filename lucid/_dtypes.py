@@ -7,6 +7,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ._namespace import dtype_attributes
+
+dtype_attributes.install()
+dtype = np.dtype
 bool_ = np.dtype("bool")
 uint8 = np.dtype("uint8")
 int8 = np.dtype("int8")

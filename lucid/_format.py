@@ -51,7 +51,8 @@ def format_tensor(tensor: Any) -> str:
 
     A tensor on the device 'meta' has its shape in the place of values: ``Tensor(..., device='meta', shape=(2, 3), …)``.
     """
-    name = "Tensor"
+    cls = tensor.__class__
+    name = "Tensor" if cls.__module__.startswith("lucid.") else cls.__name__
     if hasattr(tensor._array, "is_sparse"):
         return _format_sparse(name, tensor)
     if tensor.is_meta:

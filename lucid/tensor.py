@@ -1,11 +1,12 @@
 """Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`."""
 from __future__ import annotations
 
+import copyreg
 import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,9 +14,19 @@ from . import _clock as clock
 from . import _dtypes, _recording, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
+from ._namespace.lazy import load
 from ._python_data import from_python
 from .backends import pickling, shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
+
+
+_new: Callable[..., Any] = object.__new__
+
+
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a class whose tensors are treated as plain ones."""
+    with load("lucid.overrides.state:DisableTorchFunctionSubclass")():
+        return func(*args, **(kwargs or {}))
 
 
 class Version:
@@ -143,8 +154,39 @@ class Tensor:
         def __le__(self, other: Any) -> Tensor: ...
         def numpy(self, *, force: bool = False) -> np.ndarray: ...
 
-    def __init__(self, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
-                 device: str | backends.Device | None = None) -> None:
+    def __new__(cls, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
+                device: str | backends.Device | None = None) -> Self:
+        self = _new(cls)
+        self._fill(data, *more, requires_grad=requires_grad, dtype=dtype, device=device)
+        return self
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.__torch_function__ is not disabled_torch_function:
+            load("lucid.overrides.switching:watch_class")(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        """What a function does with a tensor of a class derived from Tensor: its results are of that class."""
+        return load("lucid.overrides.subclasses:in_subclass")(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **keywords: Any) -> Any:
+        """A leaf of class `cls` over the memory of `data`."""
+        if not isinstance(data, Tensor):
+            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        made = as_class(data.detach(), cls)
+        made.requires_grad = require_grad
+        return made
+
+    def as_subclass(self, cls: type) -> Any:
+        """This tensor as one of class `cls`, a class derived from Tensor: a view of all of it, with its history."""
+        return as_class(self[...], cls)
+
+    def _fill(self, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
+              device: str | backends.Device | None = None) -> None:
+        """What the constructor does."""
         self._node = self._grad = self._version_box = self._view = None
         plain = requires_grad is dtype is None
         shape = _sizes(data, more) if plain else None
@@ -551,14 +593,14 @@ class Tensor:
             return found
         import copy
 
-        result = self.__class__.__new__(self.__class__)
+        result = _new(self.__class__)
         memo[id(self)] = result
         result._array = self._array.copy() if hasattr(self._array, "is_sparse") else storage.copy(self._array, memo)
         result._version_box = copy.deepcopy(self._version_box, memo)
         result._node = result._grad = result._view = None
         result.requires_grad = self.requires_grad
         result._grad = copy.deepcopy(self._grad, memo)
-        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        _restore(result, copy.deepcopy(_state_of(self), memo))
         return result
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -569,7 +611,7 @@ class Tensor:
                                       self.requires_grad, self._grad, self.__dict__)
         memory, place = pickling.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
-        return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
+        return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, _state_of(self))
 
 
 class Size(tuple[int, ...]):
@@ -606,7 +648,14 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-_new = object.__new__
+def as_class(tensor: Tensor, cls: type) -> Any:
+    """`tensor`, which nobody else has, as one of class `cls`."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"cls must be a class derived from Tensor, not {cls!r}")
+    made = _new(cls)
+    made._become(tensor)
+    made._grad = None
+    return made
 
 
 def wrap(array: Any, node: Any = None) -> Tensor:
@@ -770,8 +819,8 @@ def _unpickle_sparse(cls: type[Tensor], empty: Any, parts: list[Tensor], coalesc
 
 
 def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | None, requires_grad: bool,
-              grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
-    tensor = cls.__new__(cls)
+              grad: Tensor | None, state: Any) -> Tensor:
+    tensor = _new(cls)
     tensor._array = storage.take(memory.array, place)
     if memory.version is None:
         memory.version = Version()
@@ -779,5 +828,32 @@ def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | 
     tensor._node = tensor._view = None
     tensor._grad = grad
     tensor.requires_grad = requires_grad
-    tensor.__dict__.update(attributes)
+    _restore(tensor, state)
     return tensor
+
+
+def _state_of(tensor: Tensor) -> Any:
+    """The attributes of a tensor, and with them those in slots of its class; what its own `__getstate__` says."""
+    cls = tensor.__class__
+    own = getattr(cls, "__getstate__", None)
+    if own is not getattr(object, "__getstate__", None) and own is not None:
+        return own(tensor)
+    slots = {name: getattr(tensor, name) for name in _slots_of(cls) if hasattr(tensor, name)}
+    return (tensor.__dict__, slots) if slots else tensor.__dict__
+
+
+def _slots_of(cls: type) -> list[str]:
+    """The slots that classes derived from Tensor have beside its own."""
+    return [name for name in copyreg._slotnames(cls) if name not in Tensor.__slots__]  # type: ignore[attr-defined]
+
+
+def _restore(tensor: Tensor, state: Any) -> None:
+    """Give a tensor what `_state_of` another was."""
+    own = getattr(tensor.__class__, "__setstate__", None)
+    if own is not None:
+        own(tensor, state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, {})
+    tensor.__dict__.update(attributes)
+    for name, value in slots.items():
+        setattr(tensor, name, value)

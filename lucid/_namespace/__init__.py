@@ -2,6 +2,8 @@
 
 `builtins`: functions that do not become methods where a class has them as attributes.
 `forwarding`: keywords beside those of a function, in one frame.
+`dtype_attributes`: PyTorch's attributes of dtypes.
+`interception`: what comes before functions while it is on.
 `keywords`: NumPy's names of arguments, and those of every function that makes a tensor.
 `lazy`: what is imported when it is first asked for.
 `absent`: errors that say what to do instead of what lucid lacks.
