@@ -1,0 +1,39 @@
+"""What is written here on top of lucid, where PyTorch has a name and lucid has none, or another meaning for it.
+
+A module serves the names in its `__all__` for one module of PyTorch. They are imported with the first name that is asked for.
+
+`root`: `torch` itself.
+`files`: `torch.save` and `torch.load`, whose files are PyTorch's by default.
+`internals`: `torch._C` and other private modules.
+`version`: `torch.version`.
+`backends`: the switches of PyTorch's backends.
+`library`: `torch.library`: operators that programs define.
+`operators`: `torch.ops`, where they are found.
+`vision`: the operators that torchvision has in C++.
+`hub`: `torch.hub`.
+`optimizer`: what optimizers of other libraries take from `torch.optim.optimizer`.
+`modules`: helpers of `torch.nn.modules` that libraries import.
+`autograd`: `torch.autograd.Variable`.
+"""
+from __future__ import annotations
+
+#: The adapter of a module of PyTorch.
+ADAPTERS = {
+    "torch": "root", "torch._C": "internals", "torch._utils": "internals", "torch.version": "version", "torch.library": "library", "torch._custom_ops": "library",
+    "torch.hub": "hub", "torch.optim.optimizer": "optimizer", "torch.nn.modules.utils": "modules", "torch.autograd.variable": "autograd",
+}
+#: Single names: where they are.
+OBJECTS = {
+    "torch.save": "files:save", "torch.load": "files:load", "torch.serialization.save": "files:save", "torch.serialization.load": "files:load",
+    "torch.autograd.Variable": "autograd:Variable", "torch.torch_version.TorchVersion": "version:TorchVersion",
+    "torch.nn.modules.module._IncompatibleKeys": "modules:_IncompatibleKeys", "torch.nn.modules.module._addindent": "modules:_addindent",
+    "torch.onnx.operators.shape_as_tensor": "root:_shape_as_tensor", "torch.types._Number": "internals:_Number",
+    "torch.serialization.DEFAULT_PROTOCOL": "internals:DEFAULT_PROTOCOL",
+    "torch.amp.autocast_mode.autocast": "root:_autocast",
+}
+#: Objects that are modules.
+MODULES = {
+    "torch.ops": "operators:ops", "torch.backends.cudnn": "backends:cudnn", "torch.backends.cuda": "backends:cuda",
+    "torch.backends.mkldnn": "backends:mkldnn", "torch.torch": "root:_torch", "torch.__config__": "backends:config",
+    "torch.onnx.symbolic_opset11": "backends:symbolic_opset11",
+}
