@@ -55,13 +55,14 @@ class Served(ModuleType):
 
 
 def _fill(module: ModuleType, traced: bool) -> None:
-    """Put in the names that are at hand: programs look into ``torch.optim.__dict__``, and the rest is found when it is asked for.
-    What is traced is asked for each time.
+    """Put in the names that are at hand: programs look into ``torch.optim.__dict__``. The rest is found when it is asked for;
+    what is traced is, each time.
     """
     name = module.__name__
     own = adapter(name)
     if own is not None:
-        module.__dict__.update({each: vars(own)[each] for each in own.__all__ if each in vars(own) and not traced or each[:2] == "__"})
+        there = [each for each in own.__all__ if each in vars(own) and (not traced or each.startswith("__"))]
+        module.__dict__.update({each: vars(own)[each] for each in there})
     if traced:
         return
     for each in modules().get(name, ()):
@@ -107,8 +108,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def add() -> None:
     """Let `import torch` find lucid. Raises RuntimeError where the real PyTorch has been imported."""
     if "torch" in sys.modules:
-        raise RuntimeError("the real PyTorch has been imported in this process: `lucid.torch.install()` must come before the first "
-                           "`import torch`; or start the program with `python -m lucid.torch`")
+        raise RuntimeError("the real PyTorch has been imported in this process: `lucid.torch.install()` must come before the "
+                           "first `import torch`; or start the program with `python -m lucid.torch`")
     sys.meta_path.insert(0, Finder())
     importlib.import_module("torch")
     for name in _ALWAYS:

@@ -6,7 +6,7 @@ A line is a module, what the names are, and names:
 - `identity`: a decorator, with or without arguments, that gives the function back;
 - `false`, `true`, `none`, `zero`, `empty`: a function that returns so, whatever it gets;
 - `context`: a context manager, and a decorator, that does nothing;
-- `any`: something for annotations;
+- `any`, `list`, `final`: something for annotations;
 - `type`: a class of which nothing is an instance;
 - `text`, `constant`: a value.
 """
@@ -15,29 +15,33 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 NONE: Any = object()
 
 _TABLE = """
 torch identity: _disable_dynamo
 torch false: is_vulkan_available is_distributed
-torch type: SymInt SymFloat SymBool
+torch type: SymInt SymFloat SymBool UntypedStorage TypedStorage PyTorchFileReader PyTorchFileWriter
 torch any: TensorType
-torch.jit identity: script script_if_tracing _script_if_tracing ignore unused export interface script_method _overload _overload_method
+torch.jit identity: script script_if_tracing _script_if_tracing ignore unused export interface script_method _overload
+torch.jit identity: _overload_method
 torch.jit false: is_scripting is_tracing
+torch.jit final: Final
 torch.jit none: set_fusion_strategy enable_onednn_fusion onednn_fusion_enabled
 torch.jit context: optimized_execution fuser
-torch.jit type: ScriptModule ScriptFunction RecursiveScriptModule TopLevelTracedModule TracedModule CompilationUnit Future
+torch.jit type: ScriptModule ScriptFunction RecursiveScriptModule TopLevelTracedModule TracedModule CompilationUnit
+torch.jit type: Future
 torch.jit._script identity: script script_method export ignore unused
 torch.jit._script false: is_scripting
 torch.jit._script type: ScriptModule RecursiveScriptModule
 torch.jit._trace false: is_tracing
 torch.jit._trace type: TopLevelTracedModule TracedModule
-torch.jit.annotations any: BroadcastingList1 BroadcastingList2 BroadcastingList3
-torch._jit_internal identity: _copy_to_script_wrapper ignore unused export _overload _overload_method script_if_tracing
+torch.jit.annotations list: List BroadcastingList1 BroadcastingList2 BroadcastingList3
+torch._jit_internal identity: _copy_to_script_wrapper ignore unused export _overload _overload_method
+torch._jit_internal identity: script_if_tracing
 torch._jit_internal false: is_scripting is_tracing
-torch._jit_internal any: BroadcastingList1 BroadcastingList2 BroadcastingList3
+torch._jit_internal list: BroadcastingList1 BroadcastingList2 BroadcastingList3
 torch.fx identity: wrap has_side_effect
 torch.fx type: Proxy Node
 torch.fx.node type: Node
@@ -63,9 +67,12 @@ torch._dynamo.eval_frame type: OptimizedModule
 torch._dynamo.eval_frame identity: disable
 torch._dynamo.external_utils false: is_compiling
 torch._dynamo._trace_wrapped_higher_order_op context: TransformGetItemToIndex
-torch._C none: _log_api_usage_once _log_api_usage_metadata _get_tracing_state _jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled
-torch._C none: _jit_override_can_fuse_on_gpu _jit_override_can_fuse_on_cpu _set_graph_executor_optimize _jit_set_bailout_depth _jit_set_nvfuser_enabled
-torch._C false: _is_tracing _are_functorch_transforms_active _has_mkldnn _cuda_isCurrentStreamCapturing _is_torch_function_mode_enabled
+torch._C none: _log_api_usage_once _log_api_usage_metadata _get_tracing_state _jit_set_profiling_executor
+torch._C none: _jit_set_profiling_mode _jit_set_texpr_fuser_enabled _jit_override_can_fuse_on_gpu
+torch._C none: _jit_override_can_fuse_on_cpu _set_graph_executor_optimize _jit_set_bailout_depth
+torch._C none: _jit_set_nvfuser_enabled
+torch._C false: _is_tracing _are_functorch_transforms_active _has_mkldnn _cuda_isCurrentStreamCapturing
+torch._C false: _is_torch_function_mode_enabled
 torch._C context: _AutoDispatchBelowAutograd _DisableAutocast
 torch._C true: _dispatch_has_kernel_for_dispatch_key
 torch._C type: ScriptFunction ScriptModule Graph Value Node TensorType NumberType FunctionSchema Type Future
@@ -90,10 +97,12 @@ torch.backends.opt_einsum false: is_available
 torch.backends.cusparselt false: is_available
 torch.backends.cuda none: enable_flash_sdp enable_mem_efficient_sdp enable_math_sdp enable_cudnn_sdp
 torch.backends.cuda true: math_sdp_enabled
-torch.backends.cuda false: is_built is_flash_attention_available flash_sdp_enabled mem_efficient_sdp_enabled cudnn_sdp_enabled
+torch.backends.cuda false: is_built is_flash_attention_available flash_sdp_enabled mem_efficient_sdp_enabled
+torch.backends.cuda false: cudnn_sdp_enabled
 torch.backends.cuda context: sdp_kernel
 torch.cuda false: is_tf32_supported
-torch.cuda none: ipc_collect reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached set_per_process_memory_fraction
+torch.cuda none: ipc_collect reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached
+torch.cuda none: set_per_process_memory_fraction
 torch.cuda.nvtx none: mark range_push range_pop range_start range_end
 torch.cuda.nvtx context: range
 torch.onnx false: is_in_onnx_export
@@ -105,15 +114,17 @@ torch.serialization none: add_safe_globals clear_safe_globals register_package
 torch.serialization empty: get_safe_globals get_unsafe_globals_in_checkpoint
 torch.serialization context: safe_globals skip_data
 torch.serialization any: MAP_LOCATION FILE_LIKE FileLike StorageType
-torch.types any: FileLike IntLikeType FloatLikeType BoolLikeType PySymType IntLikeType Device Storage
-torch.distributed false: is_torchelastic_launched is_gloo_available is_mpi_available is_nccl_available is_ucc_available is_xccl_available
+torch.types any: FileLike IntLikeType FloatLikeType BoolLikeType PySymType Device Storage
+torch.distributed false: is_torchelastic_launched is_gloo_available is_mpi_available is_nccl_available
+torch.distributed false: is_ucc_available is_xccl_available
 torch.distributed type: ProcessGroup DeviceMesh Store Work
 torch.distributed.device_mesh type: DeviceMesh
 torch.distributed.tensor type: DTensor Shard Replicate Partial Placement
 torch.distributed.fsdp type: FullyShardedDataParallel FSDPModule
 torch.distributed.algorithms.join type: Join Joinable JoinHook
-torch.nn.common_types any: _size_1_t _size_2_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_t _size_2_opt_t _size_3_opt_t _size_any_opt_t
-torch.nn.common_types any: _ratio_2_t _ratio_3_t _ratio_any_t _tensor_list_t _maybe_indices_t
+torch.nn.common_types any: _size_1_t _size_2_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_t _size_2_opt_t
+torch.nn.common_types any: _size_3_opt_t _size_any_opt_t _ratio_2_t _ratio_3_t _ratio_any_t _tensor_list_t
+torch.nn.common_types any: _maybe_indices_t
 torch.optim.optimizer any: ParamsT _params_t
 torch.optim.optimizer type: _RequiredParameter
 torch.optim.optimizer identity: _use_grad_for_differentiable _disable_dynamo_if_unsupported
@@ -123,7 +134,6 @@ torch.utils._python_dispatch type: TorchDispatchMode
 torch.library identity: register_fake register_vmap impl_abstract register_torch_dispatch
 torch._inductor.config constant: max_autotune triton
 torch.storage type: UntypedStorage TypedStorage
-torch type: UntypedStorage TypedStorage PyTorchFileReader PyTorchFileWriter
 torch.futures type: Future
 torch.masked type: MaskedTensor
 torch.package type: PackageImporter PackageExporter
@@ -179,6 +189,8 @@ _MAKERS: dict[str, Callable[[str, str], Any]] = {
     "empty": lambda module, name: _returning((), name),
     "context": lambda module, name: _Nothing,
     "any": lambda module, name: Any,
+    "final": lambda module, name: Final,
+    "list": lambda module, name: list,
     "type": lambda module, name: _NoInstances(name, (), {"_full": f"{module}.{name}", "__module__": module}),
     "constant": lambda module, name: False,
 }

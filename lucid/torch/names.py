@@ -7,7 +7,7 @@ from pathlib import Path
 
 @functools.cache
 def modules() -> dict[str, dict[str, str]]:
-    """The modules of PyTorch, and the kind of each name in them: `here` (a class that it defines), `class`, `function`, `value`."""
+    """The modules of PyTorch, with the kind of each name: `here` (a class that it defines), `class`, `function`, `value`."""
     found: dict[str, dict[str, str]] = {}
     for line in (Path(__file__).parent / "names.txt").read_text(encoding="utf-8").splitlines():
         module, kind, *names = line.split(" ")

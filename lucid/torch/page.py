@@ -1,10 +1,10 @@
 """docs/torch.md, and the names of a module by groups: ``python -m lucid.torch --names torch.nn``."""
 from __future__ import annotations
 
+from . import inert
 from .adapters import MODULES
 from .names import modules
 from .resolve import adapter, find
-from . import inert
 
 GROUPS = ("lucid", "adapter", "inert", "refused", "absent")
 
@@ -15,7 +15,8 @@ def grouped(module: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {group: [] for group in GROUPS}
     if module in MODULES:
         return {"adapter": ["all of it"]}
-    for name in sorted({*modules().get(module, {}), *(own.__all__ if own else ()), *inert.of(module)}, key=lambda name: (name.lower(), name)):
+    known = {*modules().get(module, {}), *(own.__all__ if own else ()), *inert.of(module)}
+    for name in sorted(known, key=lambda name: (name.lower(), name)):
         found[find(module, name).group].append(name)
     return found
 

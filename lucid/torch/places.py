@@ -10,13 +10,12 @@ import importlib
 from types import ModuleType
 
 _ELSEWHERE = {
-    "torch.cuda": "lucid.gpu", "torch.utils.data": "lucid.data", "torch.functional": "lucid", "torch.utils.data._utils.collate":
-    "lucid.data.collate", "torch._tensor": "lucid", "torch.torch_version": "", "torch.backends": "", "torch.ops": "", "torch._utils": "",
-    "torch.version": "", "torch.tensor": "", "torch._C": "lucid",
+    "torch.cuda": "lucid.gpu", "torch.utils.data": "lucid.data", "torch.utils.data._utils.collate": "lucid.data.collate",
+    "torch.functional": "lucid", "torch._tensor": "lucid", "torch._C": "lucid", "torch.backends": "",
 }
 #: Packages whose modules may be one in lucid.
-_WHOLE = ("torch.distributions", "torch.nn.modules", "torch.nn.parallel", "torch.nn.utils", "torch.nn.attention", "torch.optim",
-          "torch.autograd", "torch.cuda", "torch.amp", "torch.utils.data", "torch.utils.data._utils", "torch.signal", "torch.signal.windows")
+_WHOLE = """torch.distributions torch.nn.modules torch.nn.parallel torch.nn.utils torch.nn.attention torch.optim torch.autograd
+    torch.cuda torch.amp torch.utils.data torch.utils.data._utils torch.signal torch.signal.windows""".split()
 _HIDDEN = ("torch.backends.",)
 
 

@@ -1,4 +1,4 @@
-"""Tensors as PyTorch prints them: ``tensor([1., 2.])``. How much is printed, and with how many digits, says `set_printoptions`."""
+"""Tensors as PyTorch prints them: ``tensor([1., 2.])``. `set_printoptions` says how much is printed, and with how many digits."""
 from __future__ import annotations
 
 import math
@@ -30,21 +30,21 @@ def format_tensor(tensor: Any) -> str:
         if values.size == 0 and values.ndim != 1:
             notes.insert(len(notes) - _is_not_default(tensor), f"size={tuple(values.shape)}")
     if tensor.grad_fn is not None:
-        notes.append(f"grad_fn=<{type(tensor.grad_fn).__name__ if not hasattr(tensor.grad_fn, 'name') else _called(tensor.grad_fn)}>")
+        notes.append(f"grad_fn=<{_called(tensor.grad_fn)}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     return _with_notes(beginning + text, notes, len(beginning), line)
 
 
 def _called(node: Any) -> str:
-    name = node.name() if callable(node.name) else node.name
-    return str(name)
+    """The name of a node, of lucid's operation, in PyTorch's way: 'AddBackward0'."""
+    return "".join(part.capitalize() for part in node.name().split("_")) + "Backward0"
 
 
 def _is_not_default(tensor: Any) -> bool:
     """Whether the dtype is named: it is not what these elements would have."""
     defaults = (_dtypes.get_default_dtype(), _dtypes.default_complex(), _dtypes.int64, _dtypes.bool_)
-    return tensor.dtype not in defaults or tensor.numel() == 0 and tensor.dtype != _dtypes.get_default_dtype()
+    return tensor.dtype not in defaults or (tensor.numel() == 0 and tensor.dtype != _dtypes.get_default_dtype())
 
 
 def _notes(tensor: Any) -> list[str]:
@@ -78,11 +78,7 @@ def _elements(values: np.ndarray, indent: int, options: Any, line: int) -> str:
     if values.dtype.kind == "c":
         real, imaginary = _column(shown.real, options), _column(shown.imag, options)
 
-        def one(z: Any) -> str:
-            part = (imaginary[0](z.imag) + "j").lstrip()
-            return real[0](z.real) + (part if part[0] in "+-" else "+" + part)
-
-        width = real[1] + imaginary[1] + 1
+        one, width = _complex_column(real[0], imaginary[0]), real[1] + imaginary[1] + 1
     else:
         one, width = _column(shown, options)
     if values.ndim == 0:
@@ -105,6 +101,14 @@ def _rows(values: np.ndarray, indent: int, short: bool, edge: int, one: _Column,
     if cut:
         texts.insert(edge, "...")
     return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
+
+
+def _complex_column(real: _Column, imaginary: _Column) -> _Column:
+    def one(z: Any) -> str:
+        part = (imaginary(z.imag) + "j").lstrip()
+        return real(z.real) + (part if part[0] in "+-" else "+" + part)
+
+    return one
 
 
 def _column(shown: np.ndarray, options: Any) -> tuple[_Column, int]:

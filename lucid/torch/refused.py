@@ -43,7 +43,7 @@ class _Kind(type):
         refuse_use(cls._full)
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name == "dtype":  # which NumPy asks for, when a dtype is compared with this
             raise AttributeError(name)
         return refused(f"{cls._full}.{name}")
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-import lucid
 from lucid._layout import Layout
 from lucid.autograd.errors import type_name
 from lucid.backends import device as devices
@@ -69,7 +68,7 @@ def turn_on() -> None:
     _set(Module, "_buffer_lines", _no_lines)
     _set(Tensor, "__repr__", printing.format_tensor)
     _set(Buffer, "__repr__", printing.format_tensor)
-    _set(Tensor, "type", _type(Tensor.type))
+    _set(Tensor, "type", _type(vars(Tensor)["type"]))
     _set(Size, "__repr__", lambda self: f"torch.Size([{', '.join(map(str, self))}])")
     _set(Layout, "__repr__", _named)
     _set(MemoryFormat, "__repr__", _named)
@@ -82,6 +81,9 @@ def turn_on() -> None:
                     found = vars(place).get(name)
                     if isinstance(found, type) and found.__module__.startswith("lucid.") and not isinstance(found, np.dtype):
                         _set(found, "__module__", module)
+                        if found.__name__ != name:  # pickles name a class by both
+                            _set(found, "__name__", name)
+                            _set(found, "__qualname__", name)
 
 
 def places_at_hand(module: str) -> Any:

@@ -9,6 +9,7 @@ import importlib
 import pathlib
 import pkgutil
 import types
+import typing
 import warnings
 from typing import Any
 
@@ -19,7 +20,7 @@ SKIPPED = """ao.ns ao.pruning ao.quantization. ao.nn contrib distributed. export
     profiler. quantization. utils.backcompat utils.benchmark. utils.bottleneck utils.bundled utils.data.datapipes
     utils.hipify utils.jit utils.model_dump utils.serialization utils.tensorboard utils.viz utils.cpp_extension utils.flop
     utils.module_tracker xpu. mtia. mps.""".split()
-KEPT = """_C _VF __config__ _utils _tensor _tensor_str _jit_internal _compile _dynamo _dynamo.eval_frame _dynamo.utils _dynamo.config
+KEPT = """_C _VF _custom_ops __config__ _utils _tensor _tensor_str _jit_internal _compile _dynamo _dynamo.eval_frame _dynamo.utils _dynamo.config
     _dynamo.external_utils _dynamo._trace_wrapped_higher_order_op _subclasses _subclasses.fake_tensor _functorch _functorch.apis
     _higher_order_ops _higher_order_ops.associative_scan _inductor _inductor.config distributed.nn distributed.nn.functional
     distributed.fsdp distributed.tensor distributed.tensor.parallel distributed.device_mesh distributed.optim distributed.algorithms
@@ -54,11 +55,13 @@ def _kind(module: str, value: Any) -> str:
     return "function" if callable(value) else "value"
 
 
-def _is_own(value: Any) -> bool:
+def _is_own(name: str, value: Any) -> bool:
     """Whether `value` is PyTorch's, and not something that a module of it imports."""
     origin = getattr(value, "__module__", None)
     if isinstance(value, types.ModuleType):
         return False
+    if origin == "typing" or isinstance(value, types.UnionType):
+        return not hasattr(typing, name)
     return not isinstance(origin, str) or origin.split(".")[0] in ("torch", "builtins", "functorch")
 
 
@@ -80,7 +83,7 @@ def text() -> str:
                     value = getattr(module, each)
             except Exception:  # of deprecated names, in several classes
                 continue
-            if _counts(name, each) and _is_own(value):
+            if _counts(name, each) and _is_own(each, value):
                 kinds.setdefault(_kind(name, value), []).append(each)
         lines += [f"{name} {kind} {' '.join(names)}" for kind, names in sorted(kinds.items())] or [f"{name} value"]
     return "\n".join(lines) + "\n"

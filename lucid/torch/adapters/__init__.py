@@ -17,23 +17,47 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 """
 from __future__ import annotations
 
+
+def _table(text: str) -> dict[str, str]:
+    return dict(line.split() for line in text.strip().splitlines())
+
+
 #: The adapter of a module of PyTorch.
-ADAPTERS = {
-    "torch": "root", "torch._C": "internals", "torch._utils": "internals", "torch.version": "version", "torch.library": "library", "torch._custom_ops": "library",
-    "torch.hub": "hub", "torch.optim.optimizer": "optimizer", "torch.nn.modules.utils": "modules", "torch.autograd.variable": "autograd",
-}
+ADAPTERS = _table("""
+torch root
+torch._C internals
+torch._utils internals
+torch._custom_ops library
+torch.autograd.variable autograd
+torch.hub hub
+torch.library library
+torch.nn.modules.utils modules
+torch.optim.optimizer optimizer
+torch.version version
+""")
 #: Single names: where they are.
-OBJECTS = {
-    "torch.save": "files:save", "torch.load": "files:load", "torch.serialization.save": "files:save", "torch.serialization.load": "files:load",
-    "torch.autograd.Variable": "autograd:Variable", "torch.torch_version.TorchVersion": "version:TorchVersion",
-    "torch.nn.modules.module._IncompatibleKeys": "modules:_IncompatibleKeys", "torch.nn.modules.module._addindent": "modules:_addindent",
-    "torch.onnx.operators.shape_as_tensor": "root:_shape_as_tensor", "torch.types._Number": "internals:_Number",
-    "torch.serialization.DEFAULT_PROTOCOL": "internals:DEFAULT_PROTOCOL",
-    "torch.amp.autocast_mode.autocast": "root:_autocast",
-}
+OBJECTS = _table("""
+torch.load files:load
+torch.save files:save
+torch.amp.autocast_mode.autocast root:_autocast
+torch.autograd.Variable autograd:Variable
+torch.nn.modules.module._IncompatibleKeys modules:_IncompatibleKeys
+torch.nn.modules.module._addindent modules:_addindent
+torch.onnx.operators.shape_as_tensor root:_shape_as_tensor
+torch.serialization.DEFAULT_PROTOCOL internals:DEFAULT_PROTOCOL
+torch.serialization.load files:load
+torch.serialization.save files:save
+torch.torch_version.TorchVersion version:TorchVersion
+torch.types._Number internals:_Number
+torch.utils.model_zoo.tqdm hub:tqdm
+""")
 #: Objects that are modules.
-MODULES = {
-    "torch.ops": "operators:ops", "torch.backends.cudnn": "backends:cudnn", "torch.backends.cuda": "backends:cuda",
-    "torch.backends.mkldnn": "backends:mkldnn", "torch.torch": "root:_torch", "torch.__config__": "backends:config",
-    "torch.onnx.symbolic_opset11": "backends:symbolic_opset11",
-}
+MODULES = _table("""
+torch.torch root:_torch
+torch.ops operators:ops
+torch.backends.cudnn backends:cudnn
+torch.backends.cuda backends:cuda
+torch.backends.mkldnn backends:mkldnn
+torch.__config__ backends:config
+torch.onnx.symbolic_opset11 backends:symbolic_opset11
+""")

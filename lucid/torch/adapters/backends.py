@@ -1,4 +1,4 @@
-"""The switches of PyTorch's backends: those that lucid has too, and those without effect on a number here, which keep their values."""
+"""The switches of PyTorch's backends: those of lucid, and those without effect on a number here, which keep their values."""
 from __future__ import annotations
 
 import contextlib

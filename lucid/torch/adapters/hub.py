@@ -6,7 +6,7 @@ import re
 from typing import Any, NoReturn
 from urllib.parse import urlparse
 
-__all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "load", "tqdm", "urlparse"]
+__all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "load", "tqdm", "urlparse"]  # noqa: F822 - imported when it is asked for
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 

@@ -13,8 +13,11 @@ from contextvars import ContextVar
 from typing import Any
 
 import lucid
+from lucid.amp.autocast_mode import is_autocast_enabled
+from lucid.utils._pytree import tree_leaves, tree_map
 
-__all__ = ["CustomOpDef", "Library", "custom_op", "define", "get_ctx", "impl", "register_autocast", "register_autograd", "register_kernel"]
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "get_ctx", "impl", "register_autocast", "register_autograd",
+           "register_kernel"]
 
 OPERATORS: dict[str, Operator] = {}
 _Function = Callable[..., Any]
@@ -34,7 +37,7 @@ def excluding(keys: Any = None) -> Iterator[None]:
 
 
 def _tensors(arguments: Any) -> list[lucid.Tensor]:
-    return [leaf for leaf in lucid.utils._pytree.tree_leaves(arguments) if isinstance(leaf, lucid.Tensor)]
+    return [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, lucid.Tensor)]
 
 
 class Operator:
@@ -63,7 +66,7 @@ class Operator:
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         tensors = _tensors((arguments, keywords))
         device = "cuda" if any(tensor.is_gpu for tensor in tensors) else "cpu"
-        if not _excluded.get() and lucid.is_autocast_enabled(device):
+        if not _excluded.get() and is_autocast_enabled(device):
             kernel = self.kernels.get("Autocast" + device.upper())
             if kernel is not None:
                 return kernel(*arguments, **keywords)
@@ -102,7 +105,7 @@ def _cast(arguments: Any, dtype: Any) -> Any:
         floating = isinstance(leaf, lucid.Tensor) and leaf.is_floating_point() and leaf.dtype != lucid.float64
         return leaf.to(dtype) if floating else leaf
 
-    return lucid.utils._pytree.tree_map(cast, arguments)
+    return tree_map(cast, arguments)
 
 
 def _run(operator: Operator, arguments: Any) -> Any:
@@ -182,8 +185,8 @@ def _keys(device_types: Any) -> list[str]:
     return [name.upper() for name in ([device_types] if isinstance(device_types, str) else device_types)]
 
 
-def custom_op(name: str, fn: _Function | None = None, /, *, mutates_args: Any = (), device_types: Any = None, schema: str | None = None,
-              tags: Any = None) -> Any:
+def custom_op(name: str, fn: _Function | None = None, /, *, mutates_args: Any = (), device_types: Any = None,
+              schema: str | None = None, tags: Any = None) -> Any:
     """Make an operator of the function `fn`, or a decorator that does."""
     return CustomOpDef(name, fn, device_types) if fn is not None else lambda function: CustomOpDef(name, function, device_types)
 
@@ -213,7 +216,7 @@ def register_autograd(op: Any, backward: _Function, /, *, setup_context: _Functi
                 setup_context(ctx=ctx, inputs=arguments, output=output)
             return output
 
-    Differentiated.backward = staticmethod(backward)  # type: ignore[method-assign, assignment]
+    Differentiated.backward = staticmethod(backward)  # type: ignore[method-assign]
     operator.differentiated = Differentiated
 
 

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lucid.nn.modules.utils import _ntuple
+from lucid.nn.modules.utils import sizes
 
 __all__ = ["_list_with_default", "_quadruple"]
 
-_quadruple = _ntuple(4, "_quadruple")
+
+def _quadruple(x: Any) -> tuple[Any, ...]:
+    """One number four times, and a sequence as it is."""
+    return sizes(x, 4)
 
 
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:

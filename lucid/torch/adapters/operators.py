@@ -31,8 +31,6 @@ class _Namespace(ModuleType):
 class _Operators(ModuleType):
     """`torch.ops`."""
 
-    loaded_libraries: set[str] = set()
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -5,8 +5,9 @@ from typing import Any
 
 import lucid
 
-__all__ = ["_default_to_fused_or_foreach", "_dispatch_sqrt", "_get_capturable_supported_devices", "_get_foreach_kernels_supported_devices",
-           "_get_fused_kernels_supported_devices", "_get_scalar_dtype", "_get_value", "_stack_if_compiling", "_to_scalar", "_view_as_real"]
+__all__ = ["_default_to_fused_or_foreach", "_dispatch_sqrt", "_get_capturable_supported_devices",
+           "_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices", "_get_scalar_dtype", "_get_value",
+           "_stack_if_compiling", "_to_scalar", "_view_as_real"]
 
 
 def _get_value(x: Any) -> Any:

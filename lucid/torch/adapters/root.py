@@ -10,10 +10,31 @@ import lucid
 
 from ..distribution import VERSION, TorchVersion
 
-__all__ = ["__version__", "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-           "_check_type", "_check_value", "_check_with", "_is_all_true", "_is_any_true", "_shape_as_tensor", "dtype",
-           "is_anomaly_enabled", "is_warn_always_enabled", "set_warn_always", "set_anomaly_enabled", "set_num_interop_threads",
-           "get_num_interop_threads", "set_flush_denormal", "set_default_tensor_type"]
+__all__ = [
+    "__version__",
+    "_assert",
+    "_assert_async",
+    "_check",
+    "_check_index",
+    "_check_is_size",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+    "_is_all_true",
+    "_is_any_true",
+    "_shape_as_tensor",
+    "dtype",
+    "get_num_interop_threads",
+    "is_anomaly_enabled",
+    "is_warn_always_enabled",
+    "set_anomaly_enabled",
+    "set_default_tensor_type",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_warn_always",
+]
 
 __version__ = TorchVersion(VERSION)
 dtype = np.dtype
@@ -136,7 +157,9 @@ def set_default_tensor_type(t: Any, /) -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "_autocast":
-        return lucid.amp.autocast
+        from lucid.amp import autocast
+
+        return autocast
     if name == "_torch":
         import torch  # type: ignore[import-not-found, unused-ignore]
 

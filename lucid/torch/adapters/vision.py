@@ -86,8 +86,8 @@ def _check(name: str, input: Tensor, rois: Tensor) -> None:
     if rois.dim() != 2 or rois.size(1) != 5:
         raise RuntimeError(f"{name}: rois must have shape as Tensor[K, 5], not {tuple(rois.shape)}")
     if input.dtype != rois.dtype:
-        raise RuntimeError(f"{name}: expected tensor for input to have the same type as tensor for rois; but type {input.dtype} does "
-                           f"not equal {rois.dtype}")
+        raise RuntimeError(f"{name}: expected tensor for input to have the same type as tensor for rois; but type {input.dtype} "
+                           f"does not equal {rois.dtype}")
 
 
 def _rows(pixels: Tensor, index: Tensor, weight: Tensor) -> Tensor:
@@ -103,7 +103,7 @@ def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: 
               aligned: bool) -> Tensor:
     """Means of samples, interpolated between pixels, in the bins of each box: ``[K, C, pooled_height, pooled_width]``."""
     _check("roi_align", input, rois)
-    batch, channels, height, width = input.shape
+    _, channels, height, width = input.shape
     rois = rois.detach()
     offset = 0.5 if aligned else 0.0
     x, y, right, bottom = (rois[:, 1:] * spatial_scale - offset).unbind(1)
@@ -215,7 +215,8 @@ def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: i
     return lucid.cat(values), lucid.cat(places).to(lucid.int32)
 
 
-def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int) -> tuple[Tensor, Tensor]:
+def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+                ) -> tuple[Tensor, Tensor]:
     """The mean of the pixels in each bin of each box, each bin from channels of its own, and those channels."""
     _check("ps_roi_pool", input, rois)
     _, channels, height, width = input.shape
@@ -232,9 +233,10 @@ def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height
     return found.reshape(-1, *mapping.shape), mapping.to(lucid.int32).expand(rois.size(0), *mapping.shape).contiguous()
 
 
-def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, stride_h: int, stride_w: int, pad_h: int,
-                  pad_w: int, dilation_h: int, dilation_w: int, groups: int, offset_groups: int, use_mask: bool) -> Tensor:
-    """A convolution whose kernel reads, at each place of the result, pixels that are moved by `offset` and weighted by `mask`."""
+def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, stride_h: int, stride_w: int,
+                  pad_h: int, pad_w: int, dilation_h: int, dilation_w: int, groups: int, offset_groups: int, use_mask: bool
+                  ) -> Tensor:
+    """A convolution that reads, at each place of the result, pixels that are moved by `offset` and weighted by `mask`."""
     batch, channels, height, width = input.shape
     out_channels, _, kernel_h, kernel_w = weight.shape
     out_h = (height + 2 * pad_h - dilation_h * (kernel_h - 1) - 1) // stride_h + 1
@@ -244,7 +246,8 @@ def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, b
         raise RuntimeError(f"deform_conv2d: offset has shape {tuple(offset.shape)}, expected "
                            f"{(batch, 2 * offset_groups * taps, out_h, out_w)}")
     if use_mask and tuple(mask.shape) != (batch, offset_groups * taps, out_h, out_w):
-        raise RuntimeError(f"deform_conv2d: mask has shape {tuple(mask.shape)}, expected {(batch, offset_groups * taps, out_h, out_w)}")
+        raise RuntimeError(f"deform_conv2d: mask has shape {tuple(mask.shape)}, expected "
+                           f"{(batch, offset_groups * taps, out_h, out_w)}")
 
     def regular(out: int, stride: int, pad: int, kernel: int, dilation: int) -> Tensor:
         step = {"device": input.device, "dtype": input.dtype}
