@@ -27,9 +27,9 @@ def main(arguments: list[str] | None = None) -> None:
         print(_USAGE)
         raise SystemExit(0 if kind in ("-h", "--help") else 2)
     if kind == "--names":
-        from .page import names
+        from .page import lines
 
-        print("\n".join(names(given[1])))
+        print("\n".join(lines(given[1])))
         return
     install()
     if kind == "-m":

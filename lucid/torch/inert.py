@@ -8,7 +8,8 @@ A line is a module, what the names are, and names:
 - `context`: a context manager, and a decorator, that does nothing;
 - `any`, `list`, `final`: something for annotations;
 - `type`: a class of which nothing is an instance;
-- `text`, `constant`: a value.
+- `constant`: False;
+- `dtype`: a dtype that lucid has no tensors of: it can be compared and named, and what would make a tensor of it raises.
 """
 from __future__ import annotations
 
@@ -17,11 +18,15 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
+import ml_dtypes
+import numpy as np
+
 NONE: Any = object()
 
 _TABLE = """
 torch identity: _disable_dynamo
 torch false: is_vulkan_available is_distributed
+torch dtype: uint16 uint32 uint64 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
 torch type: SymInt SymFloat SymBool UntypedStorage TypedStorage PyTorchFileReader PyTorchFileWriter
 torch any: TensorType
 torch.jit identity: script script_if_tracing _script_if_tracing ignore unused export interface script_method _overload
@@ -49,7 +54,8 @@ torch.fx.node any: Target Argument
 torch.fx.proxy type: Proxy
 torch.fx.graph_module type: _CodeOnlyModule
 torch.fx.experimental.proxy_tensor none: get_proxy_mode
-torch.fx.experimental.symbolic_shapes false: is_symbolic free_symbols has_free_symbols is_concrete_int
+torch.fx.experimental.symbolic_shapes false: is_symbolic has_free_symbols is_concrete_int
+torch.fx.experimental.symbolic_shapes empty: free_symbols
 torch._subclasses type: FakeTensor FakeTensorMode
 torch._subclasses.fake_tensor false: is_fake
 torch._subclasses.fake_tensor type: FakeTensor FakeTensorMode
@@ -73,7 +79,6 @@ torch._C none: _jit_override_can_fuse_on_cpu _set_graph_executor_optimize _jit_s
 torch._C none: _jit_set_nvfuser_enabled
 torch._C false: _is_tracing _are_functorch_transforms_active _has_mkldnn _cuda_isCurrentStreamCapturing
 torch._C false: _is_torch_function_mode_enabled
-torch._C context: _AutoDispatchBelowAutograd _DisableAutocast
 torch._C true: _dispatch_has_kernel_for_dispatch_key
 torch._C type: ScriptFunction ScriptModule Graph Value Node TensorType NumberType FunctionSchema Type Future
 torch.accelerator false: is_available
@@ -112,7 +117,7 @@ torch.profiler context: record_function
 torch.autograd.profiler context: record_function emit_nvtx emit_itt
 torch.serialization none: add_safe_globals clear_safe_globals register_package
 torch.serialization empty: get_safe_globals get_unsafe_globals_in_checkpoint
-torch.serialization context: safe_globals skip_data
+torch.serialization context: safe_globals
 torch.serialization any: MAP_LOCATION FILE_LIKE FileLike StorageType
 torch.types any: FileLike IntLikeType FloatLikeType BoolLikeType PySymType Device Storage
 torch.distributed false: is_torchelastic_launched is_gloo_available is_mpi_available is_nccl_available
@@ -192,6 +197,7 @@ _MAKERS: dict[str, Callable[[str, str], Any]] = {
     "final": lambda module, name: Final,
     "list": lambda module, name: list,
     "type": lambda module, name: _NoInstances(name, (), {"_full": f"{module}.{name}", "__module__": module}),
+    "dtype": lambda module, name: np.dtype(getattr(ml_dtypes, name, name)),
     "constant": lambda module, name: False,
 }
 
@@ -204,6 +210,11 @@ def _table() -> dict[str, dict[str, str]]:
         module, kind = what.split()
         found.setdefault(module, {}).update(dict.fromkeys(names.split(), kind))
     return found
+
+
+def modules() -> list[str]:
+    """The modules of PyTorch with inert names."""
+    return list(_table())
 
 
 def of(module: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""docs/torch.md, and the names of a module by groups: ``python -m lucid.torch --names torch.nn``."""
+"""The names of a module by groups: ``python -m lucid.torch --names torch.nn``. docs/torch.md has them all."""
 from __future__ import annotations
 
 from . import inert
@@ -10,17 +10,17 @@ GROUPS = ("lucid", "adapter", "inert", "refused", "absent")
 
 
 def grouped(module: str) -> dict[str, list[str]]:
-    """The names of a module of PyTorch by groups."""
+    """The names of a module of PyTorch by groups; `*` for an object of an adapter, which decides itself."""
+    if module in MODULES:
+        return {"adapter": ["*"]}
     own = adapter(module)
     found: dict[str, list[str]] = {group: [] for group in GROUPS}
-    if module in MODULES:
-        return {"adapter": ["all of it"]}
     known = {*modules().get(module, {}), *(own.__all__ if own else ()), *inert.of(module)}
     for name in sorted(known, key=lambda name: (name.lower(), name)):
         found[find(module, name).group].append(name)
-    return found
+    return {group: names for group, names in found.items() if names}
 
 
-def names(module: str) -> list[str]:
-    """Lines for a terminal."""
-    return [f"{group}: {' '.join(listed)}" for group, listed in grouped(module).items() if listed]
+def lines(module: str) -> list[str]:
+    """The groups for a terminal, a line each."""
+    return [f"{group}: {' '.join(names)}" for group, names in grouped(module).items()]

@@ -11,6 +11,7 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `operators`: `torch.ops`, where they are found.
 `vision`: the operators that torchvision has in C++.
 `hub`: `torch.hub`.
+`jit`: what programs for `torch.jit` call when they run as Python.
 `optimizer`: what optimizers of other libraries take from `torch.optim.optimizer`.
 `modules`: helpers of `torch.nn.modules` that libraries import.
 `autograd`: `torch.autograd.Variable`.
@@ -30,6 +31,7 @@ torch._utils internals
 torch._custom_ops library
 torch.autograd.variable autograd
 torch.hub hub
+torch.jit jit
 torch.library library
 torch.nn.modules.utils modules
 torch.optim.optimizer optimizer

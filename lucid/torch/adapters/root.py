@@ -4,40 +4,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import ml_dtypes
 import numpy as np
 
 import lucid
 
 from ..distribution import VERSION, TorchVersion
 
-__all__ = [
-    "__version__",
-    "_assert",
-    "_assert_async",
-    "_check",
-    "_check_index",
-    "_check_is_size",
-    "_check_not_implemented",
-    "_check_tensor_all",
-    "_check_type",
-    "_check_value",
-    "_check_with",
-    "_is_all_true",
-    "_is_any_true",
-    "_shape_as_tensor",
-    "dtype",
-    "get_num_interop_threads",
-    "is_anomaly_enabled",
-    "is_warn_always_enabled",
-    "set_anomaly_enabled",
-    "set_default_tensor_type",
-    "set_flush_denormal",
-    "set_num_interop_threads",
-    "set_warn_always",
-]
+__all__ = ["__version__", "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+           "_check_tensor_all", "_check_type", "_check_value", "_check_with", "_is_all_true", "_is_any_true", "_shape_as_tensor",
+           "dtype", "finfo", "get_num_interop_threads", "is_anomaly_enabled", "is_warn_always_enabled", "set_anomaly_enabled",
+           "set_default_tensor_type", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"]
 
 __version__ = TorchVersion(VERSION)
 dtype = np.dtype
+
+
+class finfo(lucid.finfo):
+    """The limits of a floating-point dtype, also of those with 8 bits, which lucid has no tensors of."""
+
+    def __init__(self, type: Any = None) -> None:
+        if not (isinstance(type, np.dtype) and type.name.startswith("float8")):
+            super().__init__(type)
+            return
+        found = ml_dtypes.finfo(type)
+        self.bits, self.eps, self.max, self.min = int(found.bits), float(found.eps), float(found.max), float(found.min)
+        self.tiny = self.smallest_normal = float(found.smallest_normal)
+        self.resolution, self.dtype = 10.0 ** -int(found.precision), type.name
 
 
 def _assert(condition: Any, message: str) -> None:

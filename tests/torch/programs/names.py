@@ -91,4 +91,7 @@ assert lucid.backends.cudnn.allow_tf32 is False
 torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True
 assert torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad
 torch._assert(True, "fine")
+assert torch.jit.isinstance([1, 2], list[int]) and not torch.jit.isinstance({"a": 1}, dict[str, str])
+assert torch.jit.isinstance((1, "a"), tuple[int, str]) and torch.jit.annotate(int, 3) == 3 and torch.jit.isinstance(None, int | None)
+assert torch.finfo(torch.float8_e4m3fn).max == 448 and torch.finfo().bits == 32 and torch.ones(1).dtype != torch.float8_e4m3fn
 print("done")
