@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 __all__ = ["Attribute", "annotate", "isinstance"]
 
@@ -22,9 +23,11 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     if builtins.isinstance(target_type, tuple):
         return any(isinstance(obj, each) for each in target_type)
     origin, parts = get_origin(target_type), get_args(target_type)
+    if target_type is None:
+        return obj is None
     if origin is None:
         return target_type is Any or builtins.isinstance(obj, target_type)
-    if not builtins.isinstance(origin, type):  # a union
+    if origin in (Union, UnionType):
         return any(isinstance(obj, each) for each in parts)
     if not builtins.isinstance(obj, origin):
         return False
