@@ -124,5 +124,5 @@ def remove() -> None:
 
 
 #: What is there after `import torch`.
-_ALWAYS = [f"torch.{name}" for name in """nn nn.functional nn.init nn.parameter optim utils utils.data autograd linalg fft special cuda
-    random backends""".split()]
+_ALWAYS = [f"torch.{name}" for name in """nn nn.functional nn.init nn.parameter optim utils utils.data autograd linalg fft
+    special cuda random backends""".split()]
