@@ -37,15 +37,13 @@ torch.jit none: set_fusion_strategy enable_onednn_fusion onednn_fusion_enabled
 torch.jit context: optimized_execution fuser
 torch.jit type: ScriptModule ScriptFunction RecursiveScriptModule TopLevelTracedModule TracedModule CompilationUnit
 torch.jit type: Future
-torch.jit._script identity: script script_method export ignore unused
-torch.jit._script false: is_scripting
+torch.jit._script identity: script script_method
 torch.jit._script type: ScriptModule RecursiveScriptModule
 torch.jit._trace false: is_tracing
 torch.jit._trace type: TopLevelTracedModule TracedModule
 torch.jit.annotations list: List BroadcastingList1 BroadcastingList2 BroadcastingList3
 torch._jit_internal identity: _copy_to_script_wrapper ignore unused export _overload _overload_method
-torch._jit_internal identity: script_if_tracing
-torch._jit_internal false: is_scripting is_tracing
+torch._jit_internal false: is_scripting
 torch._jit_internal list: BroadcastingList1 BroadcastingList2 BroadcastingList3
 torch.fx identity: wrap has_side_effect
 torch.fx type: Proxy Node
@@ -70,7 +68,6 @@ torch._dynamo none: graph_break reset mark_dynamic mark_static mark_static_addre
 torch._dynamo type: OptimizedModule
 torch._dynamo.utils false: is_compile_supported
 torch._dynamo.eval_frame type: OptimizedModule
-torch._dynamo.eval_frame identity: disable
 torch._dynamo.external_utils false: is_compiling
 torch._dynamo._trace_wrapped_higher_order_op context: TransformGetItemToIndex
 torch._C none: _log_api_usage_once _log_api_usage_metadata _get_tracing_state _jit_set_profiling_executor
@@ -118,7 +115,7 @@ torch.autograd.profiler context: record_function emit_nvtx emit_itt
 torch.serialization none: add_safe_globals clear_safe_globals register_package
 torch.serialization empty: get_safe_globals get_unsafe_globals_in_checkpoint
 torch.serialization context: safe_globals
-torch.serialization any: MAP_LOCATION FILE_LIKE FileLike StorageType
+torch.serialization any: MAP_LOCATION FileLike StorageType
 torch.types any: FileLike IntLikeType FloatLikeType BoolLikeType PySymType Device Storage
 torch.distributed false: is_torchelastic_launched is_gloo_available is_mpi_available is_nccl_available
 torch.distributed false: is_ucc_available is_xccl_available
@@ -130,7 +127,7 @@ torch.distributed.algorithms.join type: Join Joinable JoinHook
 torch.nn.common_types any: _size_1_t _size_2_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_t _size_2_opt_t
 torch.nn.common_types any: _size_3_opt_t _size_any_opt_t _ratio_2_t _ratio_3_t _ratio_any_t _tensor_list_t
 torch.nn.common_types any: _maybe_indices_t
-torch.optim.optimizer any: ParamsT _params_t
+torch.optim.optimizer any: ParamsT
 torch.optim.optimizer type: _RequiredParameter
 torch.optim.optimizer identity: _use_grad_for_differentiable _disable_dynamo_if_unsupported
 torch.utils._pytree any: Context DumpableContext FlattenFunc UnflattenFunc FlattenFn UnflattenFn

@@ -10,12 +10,14 @@ import importlib
 from types import ModuleType
 
 _ELSEWHERE = {
-    "torch.cuda": "lucid.gpu", "torch.utils.data": "lucid.data", "torch.utils.data._utils.collate": "lucid.data.collate",
-    "torch.functional": "lucid", "torch._tensor": "lucid", "torch._C": "lucid", "torch.backends": "",
+    "torch._C": "lucid", "torch._tensor": "lucid", "torch.functional": "lucid",
+    **dict.fromkeys(("torch.cuda", "torch.cuda.memory", "torch.cuda.random", "torch.cuda.streams"), "lucid.gpu"),
+    "torch.utils.data": "lucid.data", "torch.utils.data._utils.collate": "lucid.data.collate",
+    "torch.backends": "", "torch.optim._functional": "", "torch.optim._multi_tensor": "",
 }
 #: Packages whose modules may be one in lucid.
-_WHOLE = """torch.distributions torch.nn.modules torch.nn.parallel torch.nn.utils torch.nn.attention torch.optim torch.autograd
-    torch.cuda torch.amp torch.utils.data torch.utils.data._utils torch.signal torch.signal.windows""".split()
+WHOLE = """torch.distributions torch.nn.modules torch.nn.parallel torch.nn.utils torch.nn.attention torch.optim torch.autograd
+    torch.amp torch.utils.data torch.utils.data._utils torch.signal torch.signal.windows""".split()
 _HIDDEN = ("torch.backends.",)
 
 
@@ -29,7 +31,7 @@ def places(module: str) -> tuple[ModuleType, ...]:
         own = f"{root}.{last}" if above else "lucid"
     found = [_imported(own)] if own else []
     above = module.rpartition(".")[0]
-    if above in _WHOLE:
+    if above in WHOLE and own != "":
         found += places(above)
     return tuple(each for each in found if each is not None)
 

@@ -43,6 +43,7 @@ torch.load files:load
 torch.save files:save
 torch.amp.autocast_mode.autocast root:_autocast
 torch.autograd.Variable autograd:Variable
+torch.backends.cpu.get_cpu_capability backends:get_cpu_capability
 torch.nn.modules.module._IncompatibleKeys modules:_IncompatibleKeys
 torch.nn.modules.module._addindent modules:_addindent
 torch.onnx.operators.shape_as_tensor root:_shape_as_tensor

@@ -47,6 +47,11 @@ def _flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int 
         yield
 
 
+def get_cpu_capability() -> str:
+    """The vectors that PyTorch's own kernels would use: lucid's are compiled for the processor, so the name of none."""
+    return "DEFAULT"
+
+
 def _no_version() -> None:
     """The version of cuDNN: None, as where it is missing."""
 

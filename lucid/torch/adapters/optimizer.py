@@ -5,7 +5,7 @@ from typing import Any
 
 import lucid
 
-__all__ = ["_default_to_fused_or_foreach", "_dispatch_sqrt", "_get_capturable_supported_devices",
+__all__ = ["_default_to_fused_or_foreach", "_get_capturable_supported_devices",
            "_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices", "_get_scalar_dtype", "_get_value",
            "_stack_if_compiling", "_to_scalar", "_view_as_real"]
 
@@ -18,11 +18,6 @@ def _get_value(x: Any) -> Any:
 def _stack_if_compiling(x: Any) -> Any:
     """`x`: nothing is compiled."""
     return x
-
-
-def _dispatch_sqrt(x: Any) -> Any:
-    """The square root of a number or a tensor."""
-    return x.sqrt() if isinstance(x, lucid.Tensor) else x ** 0.5
 
 
 def _default_to_fused_or_foreach(params: list[Any], differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:

@@ -27,7 +27,8 @@ class finfo(lucid.finfo):
         if not (isinstance(type, np.dtype) and type.name.startswith("float8")):
             super().__init__(type)
             return
-        found = ml_dtypes.finfo(type)
+        limits: Any = ml_dtypes.finfo
+        found = limits(type)
         self.bits, self.eps, self.max, self.min = int(found.bits), float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.smallest_normal)
         self.resolution, self.dtype = 10.0 ** -int(found.precision), type.name
