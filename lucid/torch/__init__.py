@@ -10,6 +10,7 @@ tests so; `install` does it in a program of yours. docs/torch.md lists the names
 `inert`: names without effect on any number.
 `refused`: names that raise when they are used.
 `adapters`: what is written here on top of lucid, a file for each module of PyTorch.
+`dtypes`: dtypes that print as PyTorch's.
 `switches`: what lucid does in PyTorch's way while this is installed.
 `printing`: tensors as PyTorch prints them.
 `distribution`: the installed version, for packages that ask.

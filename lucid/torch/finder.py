@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
-from . import trace
+from . import dtypes, trace
 from .adapters import ADAPTERS, MODULES, OBJECTS
 from .distribution import Distribution
 from .names import modules, packages
@@ -65,6 +65,8 @@ def _fill(module: ModuleType, traced: bool) -> None:
         module.__dict__.update({each: vars(own)[each] for each in there})
     if traced:
         return
+    if name == "torch":
+        module.__dict__.update(dtypes.NAMED)
     for each in modules().get(name, ()):
         if each not in module.__dict__ and f"{name}.{each}" not in OBJECTS:
             value = next((vars(place)[each] for place in places(name) if each in vars(place)), ABSENT)

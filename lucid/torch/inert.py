@@ -8,8 +8,7 @@ A line is a module, what the names are, and names:
 - `context`: a context manager, and a decorator, that does nothing;
 - `any`, `list`, `final`: something for annotations;
 - `type`: a class of which nothing is an instance;
-- `constant`: False;
-- `dtype`: a dtype that lucid has no tensors of: it can be compared and named, and what would make a tensor of it raises.
+- `constant`: False.
 """
 from __future__ import annotations
 
@@ -18,16 +17,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
-import ml_dtypes
-import numpy as np
-
 NONE: Any = object()
 
 _TABLE = """
 torch identity: _disable_dynamo
 torch false: is_vulkan_available is_distributed
-torch dtype: uint16 uint32 uint64 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
-torch type: SymInt SymFloat SymBool UntypedStorage TypedStorage PyTorchFileReader PyTorchFileWriter
+torch type: SymInt SymFloat SymBool PyTorchFileReader PyTorchFileWriter
 torch any: TensorType
 torch.jit identity: script script_if_tracing _script_if_tracing ignore unused export interface script_method _overload
 torch.jit identity: _overload_method
@@ -133,9 +128,9 @@ torch.optim.optimizer identity: _use_grad_for_differentiable _disable_dynamo_if_
 torch.utils._pytree any: Context DumpableContext FlattenFunc UnflattenFunc FlattenFn UnflattenFn
 torch.utils.data type: IterDataPipe MapDataPipe DFIterDataPipe
 torch.utils._python_dispatch type: TorchDispatchMode
+torch.utils._python_dispatch false: is_traceable_wrapper_subclass
 torch.library identity: register_fake register_vmap impl_abstract register_torch_dispatch
 torch._inductor.config constant: max_autotune triton
-torch.storage type: UntypedStorage TypedStorage
 torch.futures type: Future
 torch.masked type: MaskedTensor
 torch.package type: PackageImporter PackageExporter
@@ -194,7 +189,6 @@ _MAKERS: dict[str, Callable[[str, str], Any]] = {
     "final": lambda module, name: Final,
     "list": lambda module, name: list,
     "type": lambda module, name: _NoInstances(name, (), {"_full": f"{module}.{name}", "__module__": module}),
-    "dtype": lambda module, name: np.dtype(getattr(ml_dtypes, name, name)),
     "constant": lambda module, name: False,
 }
 

@@ -54,7 +54,7 @@ def _notes(tensor: Any) -> list[str]:
     if tensor.device.type != default.type or (tensor.is_gpu and tensor.device.index != lucid.gpu.current_device()):
         notes.append(f"device='{tensor.device}'")
     if _is_not_default(tensor):
-        notes.append(f"dtype=torch.{tensor.dtype.name}")
+        notes.append(f"dtype=torch.{tensor._array.dtype.name}")
     return notes
 
 

@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from . import inert
+from . import dtypes, inert
 from .adapters import ADAPTERS, OBJECTS
 from .names import modules
 from .places import places
@@ -37,6 +37,8 @@ def find(module: str, name: str) -> Found:
     if full in OBJECTS:
         where, _, what = OBJECTS[full].partition(":")
         return Found("adapter", getattr(importlib.import_module(f"{__package__}.adapters.{where}"), what))
+    if module == "torch" and name in dtypes.NAMED:
+        return Found("adapter", dtypes.NAMED[name])
     own = adapter(module)
     if own is not None and name in own.__all__:
         return Found("adapter", getattr(own, name))

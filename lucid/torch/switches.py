@@ -15,7 +15,7 @@ from lucid.nn.parameter import Buffer, Parameter
 from lucid.ops.creation.types import TensorType
 from lucid.tensor import Size, Tensor
 
-from . import printing
+from . import dtypes, printing
 from .names import modules
 from .places import places
 
@@ -57,6 +57,11 @@ def _type(original: Any) -> Any:
     return type
 
 
+def _dtype(self: Tensor) -> dtypes.dtype:
+    """The kind of the elements."""
+    return dtypes.of(self._array.dtype)
+
+
 def _no_lines(self: Module) -> list[str]:
     return []  # PyTorch's `repr` of a module hides buffers
 
@@ -68,6 +73,7 @@ def turn_on() -> None:
     _set(Module, "_buffer_lines", _no_lines)
     _set(Tensor, "__repr__", printing.format_tensor)
     _set(Buffer, "__repr__", printing.format_tensor)
+    _set(Tensor, "dtype", property(_dtype))
     _set(Tensor, "type", _type(vars(Tensor)["type"]))
     _set(Size, "__repr__", lambda self: f"torch.Size([{', '.join(map(str, self))}])")
     _set(Layout, "__repr__", _named)

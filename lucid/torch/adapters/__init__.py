@@ -6,6 +6,7 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `files`: `torch.save` and `torch.load`, whose files are PyTorch's by default.
 `internals`: `torch._C` and other private modules.
 `version`: `torch.version`.
+`storage`: `torch.UntypedStorage`.
 `backends`: the switches of PyTorch's backends.
 `library`: `torch.library`: operators that programs define.
 `operators`: `torch.ops`, where they are found.
@@ -35,10 +36,13 @@ torch.jit jit
 torch.library library
 torch.nn.modules.utils modules
 torch.optim.optimizer optimizer
+torch.storage storage
 torch.version version
 """)
 #: Single names: where they are.
 OBJECTS = _table("""
+torch.TypedStorage storage:TypedStorage
+torch.UntypedStorage storage:UntypedStorage
 torch.load files:load
 torch.save files:save
 torch.amp.autocast_mode.autocast root:_autocast

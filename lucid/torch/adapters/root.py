@@ -5,30 +5,30 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import ml_dtypes
-import numpy as np
 
 import lucid
 
 from ..distribution import VERSION, TorchVersion
+from ..dtypes import dtype, get_default_dtype, promote_types, result_type
 
 __all__ = ["__version__", "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
            "_check_tensor_all", "_check_type", "_check_value", "_check_with", "_is_all_true", "_is_any_true", "_shape_as_tensor",
-           "dtype", "finfo", "get_num_interop_threads", "is_anomaly_enabled", "is_warn_always_enabled", "set_anomaly_enabled",
-           "set_default_tensor_type", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"]
+           "dtype", "finfo", "get_default_dtype", "get_num_interop_threads", "is_anomaly_enabled", "is_warn_always_enabled",
+           "promote_types", "result_type", "set_anomaly_enabled", "set_default_tensor_type", "set_flush_denormal",
+           "set_num_interop_threads", "set_warn_always"]
 
 __version__ = TorchVersion(VERSION)
-dtype = np.dtype
 
 
 class finfo(lucid.finfo):
     """The limits of a floating-point dtype, also of those with 8 bits, which lucid has no tensors of."""
 
     def __init__(self, type: Any = None) -> None:
-        if not (isinstance(type, np.dtype) and type.name.startswith("float8")):
+        if not (isinstance(type, dtype) and type.name.startswith("float8")):
             super().__init__(type)
             return
         limits: Any = ml_dtypes.finfo
-        found = limits(type)
+        found = limits(type.dtype)
         self.bits, self.eps, self.max, self.min = int(found.bits), float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.smallest_normal)
         self.resolution, self.dtype = 10.0 ** -int(found.precision), type.name

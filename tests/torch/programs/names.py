@@ -1,8 +1,12 @@
 """What names are in a process where `import torch` gives lucid."""
+import copy
 import importlib.metadata
 import importlib.util
+import pickle
 import sys
+import tempfile
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -94,4 +98,26 @@ torch._assert(True, "fine")
 assert torch.jit.isinstance([1, 2], list[int]) and not torch.jit.isinstance({"a": 1}, dict[str, str])
 assert torch.jit.isinstance((1, "a"), tuple[int, str]) and torch.jit.annotate(int, 3) == 3 and torch.jit.isinstance(None, int | None)
 assert torch.finfo(torch.float8_e4m3fn).max == 448 and torch.finfo().bits == 32 and torch.ones(1).dtype != torch.float8_e4m3fn
+
+# dtypes.
+x = torch.ones(2)
+assert str(x.dtype) == repr(torch.float) == "torch.float32" and x.dtype is torch.float32 and x.dtype.is_floating_point
+assert x.dtype == np.dtype("float32") and np.zeros(2, x.dtype).dtype == x.dtype and {torch.float32: 1}[x.to(torch.float64).float().dtype]
+assert pickle.loads(pickle.dumps(torch.bfloat16)) is torch.bfloat16 is copy.deepcopy(torch.bfloat16) and torch.bfloat16.is_signed
+assert torch.promote_types(torch.int8, torch.half) is torch.float16 and torch.get_default_dtype() is torch.float32
+assert torch.result_type(x, 1j) is torch.complex64 is torch.float32.to_complex() and torch.complex64.to_real() is torch.float32
+assert nn.Linear(1, 1, dtype=torch.float64).to(torch.bfloat16).weight.dtype is torch.bfloat16
+try:
+    torch.zeros(2, dtype=torch.float8_e4m3fn)
+except TypeError:
+    pass
+else:
+    raise AssertionError
+
+# The bytes of a file, as readers of safetensors ask for them.
+with tempfile.TemporaryDirectory() as folder:
+    np.arange(8, dtype=np.uint8).tofile(f"{folder}/bytes")
+    storage = torch.UntypedStorage.from_file(f"{folder}/bytes", False, 8)
+    assert torch.asarray(storage[2:4], dtype=torch.uint8).tolist() == [2, 3] and len(storage) == storage.nbytes() == 8
+    assert isinstance(x.untyped_storage(), torch.UntypedStorage) and isinstance(storage.untyped(), torch.storage.UntypedStorage)
 print("done")
