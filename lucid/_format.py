@@ -46,6 +46,11 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
     _options.set(dataclasses.replace(start, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None}))
 
 
+def current_options() -> Options:
+    """What `set_printoptions` has said in this context."""
+    return _options.get()
+
+
 def format_tensor(tensor: Any) -> str:
     """`Tensor(values, requires_grad=…)` in columns, with the device if it is not the cpu and the dtype if it is not a default.
 
@@ -61,7 +66,7 @@ def format_tensor(tensor: Any) -> str:
         return f"{name}({', '.join(parts)})"
     values = backends.to_host(tensor._array)
     options = _options.get()
-    shown = _ends(values, options.edgeitems) if values.size > options.threshold else values
+    shown = ends(values, options.edgeitems) if values.size > options.threshold else values
     text = np.array2string(values, separator=", ", prefix=name + "(", threshold=options.threshold,
                            edgeitems=options.edgeitems, max_line_width=options.linewidth,
                            formatter={"all": _column_of(shown.ravel().tolist(), values.dtype, options)})
@@ -98,7 +103,7 @@ _PARTS = {"sparse_coo": ("indices", "values"), "sparse_csr": ("crow_indices", "c
           "sparse_csc": ("ccol_indices", "row_indices", "values")}
 
 
-def _ends(values: np.ndarray, count: int) -> np.ndarray:
+def ends(values: np.ndarray, count: int) -> np.ndarray:
     """The first and last `count` elements along each dimension: those that are printed where the middle is left out."""
     for axis, length in enumerate(values.shape):
         if length > 2 * count:

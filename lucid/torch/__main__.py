@@ -1,0 +1,6 @@
+"""``python -m lucid.torch script.py arguments``: see `command`."""
+from __future__ import annotations
+
+from .command import main
+
+main()
