@@ -1,0 +1,15 @@
+"""Operations of your own: kernels for the CPU and the GPU, differentiable, tested without a GPU, and measured.
+
+`docs/own_kernels.md` shows all of it. Imported when it is first asked for.
+
+`operation`: `op`, which makes an operation of kernels, shapes and gradients.
+`schema`: its signature.
+`bindings`: what the arguments of kernels mean.
+`entry`: kernels as the dispatcher calls them.
+`cuda`: CUDA sources.
+"""
+from .compiler import jit
+from .cuda import cuda
+from .operation import Operation, op
+
+__all__ = ["Operation", "cuda", "jit", "op"]
