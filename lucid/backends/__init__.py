@@ -110,7 +110,9 @@ def add(name: str, kernels: Mapping[str, Kernel]) -> None:
 
 def _extend(module: Any) -> None:
     """Give a backend the users' operations."""
-    module.TABLE.update(_added.get(getattr(module, "NAME", ""), {}))
+    name = getattr(module, "NAME", None)  # others have no operations of their own
+    if name is not None:
+        module.TABLE.update(_added[name])
 
 
 Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]

@@ -7,9 +7,14 @@
 `bindings`: what the arguments of kernels mean.
 `entry`: kernels as the dispatcher calls them.
 `cuda`: CUDA sources.
+`compiler`: `jit`, the compiler of lucid's own CPU kernels.
+`math`: functions for what it compiles.
+`elementwise`: `elementwise` and `reduction`, operations by formulas.
+`formula`: their text.
 """
 from .compiler import jit
 from .cuda import cuda
+from .elementwise import elementwise, reduction
 from .operation import Operation, op
 
-__all__ = ["Operation", "cuda", "jit", "op"]
+__all__ = ["Operation", "cuda", "elementwise", "jit", "op", "reduction"]

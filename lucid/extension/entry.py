@@ -160,10 +160,10 @@ class _OnGpu:
         target[...] = source
 
 
-def as_kernel(function: Any, schema: Schema, layout: Layout) -> Callable[[Bindings], None]:
+def as_kernel(function: Any, schema: Schema, layout: Layout, last: bool) -> Callable[[Bindings], None]:
     """What calls a kernel with its arguments by name. Raises TypeError for one whose arguments have other names.
 
-    A Python or Numba function that takes no output returns its result, or a tuple of them.
+    A Python or Numba function, the last one of the operation, that takes no output returns its result, or a tuple of them.
     """
     if isinstance(function, CudaKernel):
         names = function.names()
@@ -180,7 +180,7 @@ def as_kernel(function: Any, schema: Schema, layout: Layout) -> Callable[[Bindin
             raise TypeError(f"{schema}: {known.unknown(name)}")
     if isinstance(function, CudaKernel):
         return function.launch
-    returns = bool(schema.outputs) and not set(names) & set(schema.outputs)
+    returns = last and bool(schema.outputs) and not set(names) & set(schema.outputs)
 
     def call(bindings: Bindings) -> None:
         results = function(*[bindings(name) for name in names])

@@ -49,7 +49,7 @@ class Operation:
                         for device, kernel in (("cpu", cpu), ("gpu", gpu)) if kernel is not None}
         entries: dict[str, Any] = {"meta": MetaEntry(schema, self.layout, (), upcast=False, contiguous=False)}
         for device, kernels in self.kernels.items():
-            calls = [as_kernel(kernel, schema, self.layout) for kernel in kernels]
+            calls = [as_kernel(kernel, schema, self.layout, kernel is kernels[-1]) for kernel in kernels]
             upcast = half == "upcast" or (half == "native" and device == "cpu")
             entry: Any = Entry(schema, self.layout, calls, upcast=upcast, contiguous=contiguous)
             if device == "gpu" and all(isinstance(kernel, CudaKernel) for kernel in kernels) and not schema.written:
@@ -224,7 +224,9 @@ class Operation:
         def vjp(g: Any, y: Any) -> Any:
             values: dict[str, Any] = dict(zip(own.inputs, saved, strict=True))
             values.update(zip(kept, y if several else (y,), strict=True) if kept else ())
-            for name, part in zip(smooth, g if len(smooth) > 1 else (g,), strict=True):
+            upstream = dict(zip(own.outputs, g)) if len(smooth) > 1 else {smooth[0]: g}  # noqa: B905 - the last ones may be missing
+            for name in smooth:
+                part = upstream.get(name)
                 if part is None and name in specs:
                     part = zeros(specs[name][0], dtype=specs[name][1], device=where)
                 values[f"grad_{name}"] = part
@@ -244,11 +246,12 @@ class Operation:
         return dict(zip(self.schema.outputs, self.layout.outputs(Bindings(self.name, first, arrays, scalars)), strict=True))
 
     def _composed_rule(self, needs: Sequence[bool], *inputs: Any, **scalars: Any) -> Vjp:
-        function, saved, many = self.composed, tuple(inputs), len(self.schema.outputs) > 1
+        function, saved, many = self.composed, tuple(inputs), len(self.schema.outputs)
         assert function is not None
 
         def vjp(g: Any, y: Any) -> Any:
-            return gradients_of(function, saved, scalars, needs, g if many else (g,))
+            upstream = [*g, *[None] * (many - len(g))] if many > 1 else [g]
+            return gradients_of(function, saved, scalars, needs, upstream)
 
         return vjp
 
