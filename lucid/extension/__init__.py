@@ -11,10 +11,12 @@
 `math`: functions for what it compiles.
 `elementwise`: `elementwise` and `reduction`, operations by formulas.
 `formula`: their text.
+`check`: all that an operation promises, against a reference.
 """
+from .check import Report, check
 from .compiler import jit
 from .cuda import cuda
 from .elementwise import elementwise, reduction
 from .operation import Operation, op
 
-__all__ = ["Operation", "cuda", "elementwise", "jit", "op", "reduction"]
+__all__ = ["Operation", "Report", "check", "cuda", "elementwise", "jit", "op", "reduction"]
