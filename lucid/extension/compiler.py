@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+
 def jit(function: Callable[..., Any] | None = None, *, parallel: bool = False, exact: bool = False, inline: bool = False) -> Any:
     """Compile a function of NumPy arrays and numbers with Numba, as lucid's own kernels are: a decorator.
 

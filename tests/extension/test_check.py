@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lucid
 from lucid import extension as ext
 
 from . import kernels
