@@ -8,7 +8,6 @@ import sys
 from types import ModuleType
 
 import pytest
-
 from lucid_kernels.simulator import nvrtc
 
 from .conftest import NEEDS_COMPILER
