@@ -12,11 +12,15 @@
 `elementwise`: `elementwise` and `reduction`, operations by formulas.
 `formula`: their text.
 `check`: all that an operation promises, against a reference.
+`benchmark`: an operation beside others, timed in turn.
+`inspection`: what `python -m lucid.kernels` says of a file.
+`fixtures`: fixtures for pytest.
 """
+from .benchmark import Comparison, benchmark
 from .check import Report, check
 from .compiler import jit
 from .cuda import cuda
 from .elementwise import elementwise, reduction
 from .operation import Operation, op
 
-__all__ = ["Operation", "Report", "check", "cuda", "elementwise", "jit", "op", "reduction"]
+__all__ = ["Comparison", "Operation", "Report", "benchmark", "check", "cuda", "elementwise", "jit", "op", "reduction"]

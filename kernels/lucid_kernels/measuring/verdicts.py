@@ -58,14 +58,16 @@ def verdict(low: float, high: float, tolerance: float = TOLERANCE) -> str:
     return UNDECIDED
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that has the median with a probability of 95 %, that of the sign test: nothing is assumed about the values.
+def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The interval that has the median with a probability of `confidence`, that of the sign test: nothing is assumed about the
+    values.
 
-    With fewer than six values it is that from the smallest to the largest one, whose probability is lower.
+    With fewer than six values for 95 %, or eight for 99 %, it is that from the smallest to the largest one, whose probability is
+    lower.
     """
     ordered, count = sorted(values), len(values)
     outside, probability = 0, 0.5**count  # of so many values, or fewer, on one side of the median
-    while 2 * probability <= 0.05 and outside < count:
+    while 2 * probability <= 1 - confidence and outside < count:
         outside += 1
         probability += math.comb(count, outside) * 0.5**count
     first = max(outside - 1, 0)
