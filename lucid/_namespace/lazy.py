@@ -4,7 +4,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "amp compiler distributed distributions hub multiprocessing overrides sparse testing types utils"
+_MODULES = """
+amp compiler distributed distributions extension hub kernels multiprocessing overrides profiler sparse testing types utils"""
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -22,7 +23,7 @@ LAZY: dict[str, dict[str, str]] = {
         "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
     },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
-    "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree checkpoint data dlpack hooks model_zoo tensorboard".split()},
+    "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree benchmark checkpoint data dlpack hooks model_zoo tensorboard".split()},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
 

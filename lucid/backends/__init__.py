@@ -45,7 +45,7 @@ from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
-__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
+__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
            "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
            "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host"]
 
@@ -57,6 +57,7 @@ Kernel = Callable[..., Any]
 TABLES: dict[type, Mapping[str, Kernel]] = {np.ndarray: cpu.TABLE}
 _plain = dict(TABLES)  # the same, without those that look at calls, or stand before other tables
 _modules: dict[type, Any] = {}  # the other backends that have been imported, by the type of their arrays
+_added: dict[str, dict[str, Kernel]] = {"gpu": {}, "meta": {}}  # users' own operations, by devices
 
 
 def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = None) -> Any:
@@ -89,6 +90,29 @@ def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
             return TABLES[gpu.ndarray][name](**attributes)
         except MemoryError as error:
             raise memory.out_of_memory(f"{name} on {device}", error) from error
+
+
+def add(name: str, kernels: Mapping[str, Kernel]) -> None:
+    """Enter an operation of a user's own, with a kernel for each of the devices 'cpu', 'gpu' and 'meta' that has one.
+
+    Raises ValueError if there is an operation of that name.
+    """
+    if name in cpu.TABLE or any(name in table for table in _added.values()):
+        raise ValueError(f"there is an operation named {name!r} already")
+    if "cpu" in kernels:
+        cpu.TABLE[name] = kernels["cpu"]
+    for device, table in _added.items():
+        if device in kernels:
+            table[name] = kernels[device]
+    for module in _modules.values():
+        _extend(module)
+
+
+def _extend(module: Any) -> None:
+    """Give a backend the users' operations."""
+    name = getattr(module, "NAME", None)  # others have no operations of their own
+    if name is not None:
+        module.TABLE.update(_added[name])
 
 
 Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]
@@ -222,6 +246,7 @@ def _without_memory(device: Device) -> Any:
 def _use(module: Any) -> Any:
     if module.ndarray not in _modules:
         with _lock:
+            _extend(module)
             _plain[module.ndarray] = module.TABLE
             _modules[module.ndarray] = module
             _set_tables()

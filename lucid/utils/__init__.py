@@ -1,5 +1,6 @@
 """Helpers of training scripts, by the names of torch.utils. They are imported when they are first asked for.
 
+`benchmark`: how long things take.
 `checkpoint`: activations that are computed again.
 `data`: `lucid.data`.
 `dlpack`: arrays of other libraries.

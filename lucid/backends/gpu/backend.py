@@ -41,6 +41,7 @@ from . import (  # noqa: E402
 )
 
 Array = Any
+NAME = "gpu"
 ndarray = cupy.ndarray
 streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
 raise_pending = launch.raise_pending

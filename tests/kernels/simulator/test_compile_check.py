@@ -8,6 +8,7 @@ import sys
 from types import ModuleType
 
 import pytest
+from lucid_kernels.simulator import nvrtc
 
 from .conftest import NEEDS_COMPILER
 
@@ -32,10 +33,10 @@ def tool() -> ModuleType:
     return module
 
 
-def test_the_log_of_ptxas_is_read(tool: ModuleType) -> None:
-    assert tool.parse_log(LOG) == {
-        "_Z1kIfEvPT_": tool.Resources(registers=40, shared=128, stack=16, spills=20),
-        "plain": tool.Resources(registers=8),
+def test_the_log_of_ptxas_is_read() -> None:
+    assert nvrtc.parse_log(LOG) == {
+        "_Z1kIfEvPT_": nvrtc.Resources(registers=40, shared=128, stack=16, spills=20),
+        "plain": nvrtc.Resources(registers=8),
     }
 
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import cupy
 import numpy as np
 
-from bench.case import normal
-from bench.ceilings import ARITHMETIC, Ceilings
-from bench.timing import is_fake, measure_block
+from lucid_kernels.measuring.ceilings import ARITHMETIC, Ceilings
+from lucid_kernels.measuring.timing import is_fake, measure_block
 
 #: The largest array in bytes: larger cases take proportionally longer, no cache holds them.
 LARGEST = 512 << 20
@@ -53,7 +52,7 @@ def product(elements: str, sums: str, width: int) -> Callable[[], None]:
     from lucid_kernels.cuda.matmul import blas
 
     size = 4 if elements == "float32" else 2
-    numbers = cupy.asarray(np.resize(normal(1 << 16), width * width))
+    numbers = cupy.asarray(np.resize(np.random.default_rng(0).standard_normal(1 << 16, dtype=np.float32), width * width))
     if elements == "float16":
         numbers = numbers.astype(cupy.float16)
     elif elements == "bfloat16":  # the upper halves of float32

@@ -12,18 +12,18 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
 from lucid_kernels.cpu.arrays.loops import Chunked
 from lucid_kernels.cpu.runtime.allocator import empty
 from lucid_kernels.cpu.runtime.jit import jit, jit_parallel
 from lucid_kernels.cpu.runtime.threads import get_num_threads
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.nontemporal import streams
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from bench.ceilings import Ceilings
-from bench.timing import measure_block
+from lucid_kernels.measuring.ceilings import Ceilings
+from lucid_kernels.measuring.timing import measure_block
 
 #: The largest array in bytes: larger cases take proportionally longer, no cache holds them.
 LARGEST = 96 << 20

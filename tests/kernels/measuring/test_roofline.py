@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 from lucid_kernels.cpu.simd.aligned import aligned
-
-from bench import roofline
-from bench.roofline import STREAMS, Roofline
+from lucid_kernels.measuring import roofline
+from lucid_kernels.measuring.roofline import STREAMS, Roofline
 
 
 @pytest.mark.parametrize("traffic", STREAMS)
