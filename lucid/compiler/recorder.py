@@ -7,12 +7,10 @@ something cannot be replayed `refuse` says so, and the function runs on as it is
 """
 from __future__ import annotations
 
-import builtins
 import contextlib
 import sys
-import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,36 +31,25 @@ _DEPENDING = frozenset(("nonzero", "bincount"))
 _INDEXING = frozenset(("getitem", "index_put"))
 
 
-_printing = threading.Lock()
-_noticing = 0
+class _NoticedOutput:
+    """What is written to Python's standard output goes there, and the recorder of the context that writes hears of it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> Any:
+        recorder = _recording.current()
+        if recorder is not None:
+            recorder.refuse("it prints")
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
-@contextlib.contextmanager
-def notice_printing() -> Iterator[None]:
-    """Let `print` tell the recorder of its context, if there is one."""
-    global _noticing, _print
-    with _printing:
-        _noticing += 1
-        if _noticing == 1:
-            _print = builtins.print
-            builtins.print = _noticed_print
-    try:
-        yield
-    finally:
-        with _printing:
-            _noticing -= 1
-            if _noticing == 0 and builtins.print is _noticed_print:
-                builtins.print = _print
-
-
-_print = builtins.print
-
-
-def _noticed_print(*values: Any, **options: Any) -> None:
-    recorder = _recording.current()
-    if recorder is not None:
-        recorder.refuse("it prints")
-    _print(*values, **options)
+def notice_printing() -> contextlib.AbstractContextManager[Any]:
+    """A context in which printing is refused in a recording."""
+    return contextlib.redirect_stdout(_NoticedOutput(sys.stdout))
 
 
 class GraphBreak(RuntimeError):
