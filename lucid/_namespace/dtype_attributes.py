@@ -1,15 +1,14 @@
 """The attributes of PyTorch's dtypes, on NumPy's dtype objects: ``lucid.float32.is_floating_point``.
 
-lucid's dtypes are NumPy's objects, so that arrays, kernels and tensors share one object each and no operation converts one. NumPy's
-class takes no attribute by assignment. They go into its dictionary: the class gains names and no name of it changes.
+lucid's dtypes are NumPy's objects, so that arrays, kernels and tensors share one object each and no operation converts one. The
+class gains names, and no name of it changes; with LUCID_PATCHES=0 it gains none.
 """
 from __future__ import annotations
 
-import ctypes
-import gc
 from typing import Any
 
 import numpy as np
+from lucid_kernels.cpu.runtime import patches
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128", "complex64": "complex64", "complex128": "complex128",
             "bfloat16": "complex64", "float16": "complex64"}
@@ -50,7 +49,4 @@ _ATTRIBUTES: dict[str, Any] = {
 
 def install() -> None:
     """Give the attributes to NumPy's class, once."""
-    (attributes,) = gc.get_referents(np.dtype.__dict__)
-    for name, attribute in _ATTRIBUTES.items():
-        attributes.setdefault(name, attribute)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.dtype))
+    patches.dtype_attributes(_ATTRIBUTES)
