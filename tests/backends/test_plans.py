@@ -444,15 +444,20 @@ def test_whatever_holds_the_memory_keeps_it(hold: Callable[[Any], Any]) -> None:
 
 def test_rings_keep_no_more_bytes_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     recycling.forget()
-    monkeypatch.setattr(recycling, "LIMIT", 64 * 256)
+    limit = 32 * 512  # an array has at least 512 bytes
+    monkeypatch.setattr(recycling, "LIMIT", limit)
+    monkeypatch.setattr(recycling, "_rings", {})
     entry, _ = _pair("relu")
+    most = 0
     for count in range(1, 65):
         x = cupy.zeros((count,), np.float32)
         kept = [entry(x) for _ in range(8)]
         del kept
-        assert recycling._held <= 64 * 256
-        assert recycling.idle(0) <= 64 * 256
-    large = cupy.zeros((100,), np.float32)  # above a 64th of the limit
+        most = max(most, recycling._held)
+        assert recycling._held <= limit
+        assert recycling.idle(0) <= limit
+    assert most == limit
+    large = cupy.zeros((200,), np.float32)  # above a 32nd of the limit
     before = recycling._held
     entry(large), entry(large)
     assert recycling._held == before

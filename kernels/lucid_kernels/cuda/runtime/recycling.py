@@ -13,8 +13,8 @@ from typing import Any
 import cupy
 
 #: The most bytes of arrays that rings hold; LUCID_GPU_RING_BYTES says another number, and 0 turns them off.
-LIMIT = int(os.environ.get("LUCID_GPU_RING_BYTES", str(64 << 20)))
-_SHARE = 64  # an array is at most this part of the limit: with larger ones, a kernel takes longer than the host saves
+LIMIT = int(os.environ.get("LUCID_GPU_RING_BYTES", str(256 << 20)))
+_SHARE = 32  # an array is at most this part of the limit: to write a larger one takes longer than the host saves
 _MOST = 32  # arrays of a ring
 _UNIT = 512  # CuPy's pools give multiples of it
 
