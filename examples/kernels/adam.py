@@ -1,7 +1,4 @@
-"""Adam as one kernel that writes the parameter and both moments in place, as an optimizer of lucid.
-
-    LUCID_GPU=simulated python examples/kernels/adam.py
-"""
+"""Adam as one kernel that writes the parameter and both moments in place, as an optimizer: LUCID_GPU=simulated python adam.py"""
 import numpy as np
 
 import lucid

@@ -113,6 +113,7 @@ def plant(kernels: Kernels, kinds: tuple[str, ...]) -> Iterator[Planted]:
             try:
                 for user in users:
                     user.source = mutant.plant(whole)
+                launch.reload()  # forgets what it has recorded, too
                 noticed = None
                 for order in SCHEDULES:
                     with schedule(order):
