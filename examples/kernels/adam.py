@@ -35,7 +35,7 @@ class Adam(lucid.optim.Optimizer):
 
     @lucid.no_grad()
     def step(self):
-        for group, p in [(group, p) for group in self.param_groups for p in group["params"]]:
+        for group, p in [(each, p) for each in self.param_groups for p in each["params"]]:
             state, (beta1, beta2) = self.state[p], group["betas"]
             if not state:
                 state.update(step=0, m=lucid.zeros_like(p), v=lucid.zeros_like(p))

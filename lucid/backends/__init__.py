@@ -45,8 +45,8 @@ from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
-__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
-           "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
+__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device",
+           "device_of", "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
            "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host"]
 
 numpy_warnings.ignore()

@@ -125,7 +125,7 @@ class EventList(list[EventAverage]):
         events = list(self)
         if sort_by is not None:
             name = sort_by.replace("cuda", "device")
-            if not hasattr(EventAverage("")  , name):
+            if not hasattr(EventAverage(""), name):
                 raise AttributeError(f"there is no column '{sort_by}' to sort by")
             events.sort(key=lambda event: getattr(event, name), reverse=True)
         total = sum(event.self_cpu_time_total for event in self) or 1.0
@@ -143,7 +143,8 @@ class EventList(list[EventAverage]):
                         ("GPU total", lambda e: _time(e.device_time_total)),
                         ("GPU time avg", lambda e: _time(e.device_time))]
         if any(event.cpu_memory_usage or event.device_memory_usage for event in self):
-            columns += [("CPU Mem", lambda e: _bytes(e.cpu_memory_usage)), ("Self CPU Mem", lambda e: _bytes(e.self_cpu_memory_usage))]
+            columns += [("CPU Mem", lambda e: _bytes(e.cpu_memory_usage)),
+                        ("Self CPU Mem", lambda e: _bytes(e.self_cpu_memory_usage))]
         if any(event.device_memory_usage for event in self):
             columns += [("GPU Mem", lambda e: _bytes(e.device_memory_usage)),
                         ("Self GPU Mem", lambda e: _bytes(e.self_device_memory_usage))]

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-
-
 from .. import backends
 from ..backends.gpu_probe import simulated
 from . import work
@@ -29,8 +27,8 @@ def current() -> Recorder | None:
 class Event:
     """One call: times in nanoseconds since the recorder began; `device_ns` is the GPU's time."""
 
-    __slots__ = ("bytes", "category", "device", "device_events", "device_ns", "end", "flops", "inner", "input_dtypes", "input_shapes",
-                 "memory", "name", "parent", "stack", "start", "thread")
+    __slots__ = ("bytes", "category", "device", "device_events", "device_ns", "end", "flops", "inner", "input_dtypes",
+                 "input_shapes", "memory", "name", "parent", "stack", "start", "thread")
 
     def __init__(self, name: str, category: str, parent: Event | None, start: int) -> None:
         self.name, self.category, self.parent = name, category, parent

@@ -10,7 +10,7 @@ from .recorder import current
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class record_function:  # noqa: N801 - PyTorch's name
+class record_function:
     """A context, or a decorator, whose name stands in profiles: ``with record_function("loss"): ...``"""
 
     def __init__(self, name: str, args: str | None = None) -> None:

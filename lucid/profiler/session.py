@@ -26,7 +26,7 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if gpu_problem() is None else set())
 
 
-class profile:  # noqa: N801 - PyTorch's name
+class profile:
     """Watch the operations that run in a context, as torch.profiler.profile does::
 
         with lucid.profiler.profile(record_shapes=True, with_flops=True) as prof:
@@ -176,8 +176,8 @@ class profile:  # noqa: N801 - PyTorch's name
         self._metadata[key] = json.loads(value)
 
     def roofline(self, seconds: float = 0.03) -> str:
-        """A table of operations on the CPU, with the share of the least time in which this machine moves the bytes of their arrays
-        through its memory, or does their arithmetic. Needs ``with_flops=True``; measures the machine now.
+        """A table of operations on the CPU, with the share of the least time in which this machine moves the bytes of their
+        arrays through its memory, or does their arithmetic. Needs ``with_flops=True``; measures the machine now.
         """
         if not self._options["flops"]:
             raise RuntimeError("profile: roofline() needs with_flops=True")

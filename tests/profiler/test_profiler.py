@@ -8,7 +8,14 @@ import pytest
 
 import lucid
 from lucid import backends, nn
-from lucid.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
+from lucid.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    record_function,
+    schedule,
+    tensorboard_trace_handler,
+)
 from lucid.profiler import recorder as internal
 
 
@@ -108,7 +115,7 @@ def test_traces(tmp_path):
     (file,) = (tmp_path / "board").iterdir()
     assert file.name.startswith("me.")
     assert file.name.endswith(".pt.trace.json.gz")
-    assert json.loads(gzip.open(file, "rt").read())["schemaVersion"] == 1
+    assert json.loads(gzip.decompress(file.read_bytes()))["schemaVersion"] == 1
 
 
 def test_steps():
