@@ -59,7 +59,8 @@ def benchmark(operation: Callable[..., Any], inputs: Inputs | Mapping[str, Input
 
     `against` are functions of the same arguments; one whose name begins with "torch" gets PyTorch's tensors over the same
     memory. With `backward` the gradients of all inputs that require them are computed too. Each line has the share of the
-    floor, the least time in which this machine moves inputs and outputs through its memory, or computes `flops`. Inputs decide the device.
+    floor, the least time in which this machine moves inputs and outputs in its memory, or computes `flops`. Inputs decide the
+    device.
 
     ``print(result)`` is a table with verdicts, ``result.plot("times.png")`` a picture.
     """
