@@ -23,6 +23,9 @@ class Comparison:
     name: str
     turns: dict[str, Turns]
 
+    def __getitem__(self, label: str) -> Turns:
+        return self.turns[label]
+
     def __str__(self) -> str:
         return "\n\n".join(f"{label}\n{turns}" for label, turns in self.turns.items())
 
