@@ -1,7 +1,7 @@
 """Your own kernels, looked at: ``python -m lucid.kernels check|mutate|resources|inspect FILE``.
 
-FILE is a Python file with operations of `lucid.extension`, and functions named test_ or check_ that run them (`ext.check`). No GPU is
-needed: CUDA sources run on the simulator, and are compiled by NVRTC.
+FILE is a Python file with operations of `lucid.extension`, and functions named test_ or check_ that run them (`ext.check`). No
+GPU is needed: CUDA sources run on the simulator, and are compiled by NVRTC.
 
 - ``check`` runs these functions, and says which kernels the chips of three generations can compile.
 - ``mutate`` plants bugs in the CUDA sources, and fails when the functions miss one.
@@ -115,8 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _page(options: Any, rows: Rows) -> str:
     title = html.escape(f"{options.command} {pathlib.Path(options.file).name}")
-    cells = "\n".join(f"<tr class='{html.escape(row[0])}'>{''.join(f'<td><pre>{html.escape(cell)}</pre></td>' for cell in row)}</tr>"
-                      for row in rows)
+    lines = [(row[0], "".join(f"<td><pre>{html.escape(cell)}</pre></td>" for cell in row)) for row in rows]
+    cells = "\n".join(f"<tr class='{html.escape(kind)}'>{line}</tr>" for kind, line in lines)
     return (f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>body{{font-family:sans-serif}}"
             "td{padding:2px 12px;vertical-align:top}pre{margin:0}.MISSED,.FAILED,.SCALAR{background:#fdd}</style>"
             f"<h1>{title}</h1><table>\n{cells}\n</table>\n")

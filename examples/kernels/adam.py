@@ -1,7 +1,4 @@
-"""Adam as one kernel that writes the parameter and both moments in place, as an optimizer of lucid.
-
-    LUCID_GPU=simulated python examples/kernels/adam.py
-"""
+"""Adam as one kernel that writes the parameter and both moments in place, as an optimizer: LUCID_GPU=simulated python adam.py"""
 import numpy as np
 
 import lucid
@@ -38,7 +35,7 @@ class Adam(lucid.optim.Optimizer):
 
     @lucid.no_grad()
     def step(self):
-        for group, p in [(group, p) for group in self.param_groups for p in group["params"]]:
+        for group, p in [(each, p) for each in self.param_groups for p in each["params"]]:
             state, (beta1, beta2) = self.state[p], group["betas"]
             if not state:
                 state.update(step=0, m=lucid.zeros_like(p), v=lucid.zeros_like(p))

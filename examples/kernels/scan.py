@@ -1,8 +1,4 @@
-"""A scan with a block for each row, and a race in it that the simulator finds: no GPU is needed for either.
-
-    LUCID_GPU=simulated python examples/kernels/scan.py
-    python -m lucid.kernels mutate examples/kernels/scan.py      # finds that no barrier can be left out
-"""
+"""A scan with a block for each row, and a race in it that the simulator finds: LUCID_GPU=simulated python scan.py"""
 from lucid_kernels.simulator import SimulatorError
 
 import lucid
@@ -47,19 +43,17 @@ scan = ext.op("scan(x) -> y", cpu=scan_rows, gpu=ext.cuda(CUDA, "scan", block=64
 
 
 def test_scan():
-    print(ext.check(scan, shapes=[(2, 5), (0, 3), (2, 150)], orders=1))
+    return ext.check(scan, shapes=[(2, 5), (0, 3), (2, 150)], orders=1)
 
 
 def race():
     """What the simulator says of the scan without one of its barriers."""
-    source = CUDA.replace("__syncthreads();  // all", "// all")
-    racy = ext.op("racy_scan(x) -> y", gpu=ext.cuda(source, "scan", block=64, grid="rows"))
+    racy = ext.cuda(CUDA.replace("__syncthreads();  // all", "// all"), "scan", block=64, grid="rows")
     try:
-        racy(lucid.randn(2, 150, device="gpu"))
+        ext.op("racy_scan(x) -> y", gpu=racy)(lucid.randn(2, 150, device="gpu"))
     except SimulatorError as error:
         return str(error)
 
 
 if __name__ == "__main__":
-    test_scan()
-    print(race())
+    print(test_scan(), race(), sep="\n")

@@ -23,7 +23,8 @@ LAZY: dict[str, dict[str, str]] = {
         "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
     },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
-    "lucid.utils": {name: f"lucid.utils.{name}" for name in "_pytree benchmark checkpoint data dlpack hooks model_zoo tensorboard".split()},
+    "lucid.utils": {name: f"lucid.utils.{name}" for name in (
+        "_pytree benchmark checkpoint data dlpack hooks model_zoo tensorboard".split())},
     "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
 }
 

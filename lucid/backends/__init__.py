@@ -45,8 +45,8 @@ from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
-__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
-           "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
+__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device",
+           "device_of", "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
            "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host"]
 
 numpy_warnings.ignore()
@@ -116,7 +116,9 @@ def _extend(module: Any) -> None:
 
 
 Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]
+Before = Callable[[str, Sequence[Array], dict[str, Any]], None]
 _observer: ContextVar[Observer | None] = ContextVar("lucid_observer", default=None)
+_before: ContextVar[Before | None] = ContextVar("lucid_observer_before", default=None)
 _observing = 0  # contexts with an observer, of all threads
 _lock = threading.Lock()
 
@@ -133,6 +135,9 @@ class _Observed(Mapping[str, Kernel]):
         kernel = self.table[name]
 
         def call(*arrays: Array, **attributes: Any) -> Any:
+            before = _before.get()
+            if before is not None:
+                before(name, arrays, attributes)
             result = as_array(kernel(*arrays, **attributes))
             observer = _observer.get()
             if observer is not None:
@@ -149,8 +154,10 @@ class _Observed(Mapping[str, Kernel]):
 
 
 @contextlib.contextmanager
-def observe(callback: Observer) -> Iterator[None]:
-    """Call `callback(name, arrays, attributes, result)` after every kernel call in this context."""
+def observe(callback: Observer, before: Before | None = None) -> Iterator[None]:
+    """Call `callback(name, arrays, attributes, result)` after every kernel call in this context, and `before` of the first three
+    before it; of several, the innermost `before` alone.
+    """
     outer = _observer.get()
 
     def both(*call: Any) -> None:
@@ -159,11 +166,13 @@ def observe(callback: Observer) -> Iterator[None]:
             outer(*call)
 
     token = _observer.set(both)
+    token_before = _before.set(before or _before.get())
     _count_observers(1)
     try:
         yield
     finally:
         _count_observers(-1)
+        _before.reset(token_before)
         _observer.reset(token)
 
 

@@ -1,12 +1,14 @@
 """`benchmark`: an operation beside others that compute the same, on several inputs."""
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import lucid
 from lucid_kernels import extras
+
+import lucid
 
 from ..tensor import Tensor
 from ..utils.benchmark import Turns, in_turn
@@ -20,6 +22,9 @@ class Comparison:
 
     name: str
     turns: dict[str, Turns]
+
+    def __getitem__(self, label: str) -> Turns:
+        return self.turns[label]
 
     def __str__(self) -> str:
         return "\n\n".join(f"{label}\n{turns}" for label, turns in self.turns.items())
@@ -55,9 +60,10 @@ def benchmark(operation: Callable[..., Any], inputs: Inputs | Mapping[str, Input
               seconds: float = 0.03) -> Comparison:
     """Time an operation and those `against` it in turn, on `inputs`: tensors, or several such by name.
 
-    `against` are functions of the same arguments; one whose name begins with "torch" gets PyTorch's tensors over the same memory.
-    With `backward` the gradients of all inputs that require them are computed too. Each line has the share of the floor, the least
-    time in which this machine moves inputs and outputs through its memory, or computes `flops`. Inputs decide the device.
+    `against` are functions of the same arguments; one whose name begins with "torch" gets PyTorch's tensors over the same
+    memory. With `backward` the gradients of all inputs that require them are computed too. Each line has the share of the
+    floor, the least time in which this machine moves inputs and outputs in its memory, or computes `flops`. Inputs decide the
+    device.
 
     ``print(result)`` is a table with verdicts, ``result.plot("times.png")`` a picture.
     """
@@ -73,7 +79,8 @@ def benchmark(operation: Callable[..., Any], inputs: Inputs | Mapping[str, Input
             if other in calls:
                 raise ValueError(f"benchmark: two sides are called {other!r}")
             foreign = other.startswith("torch")
-            calls[other] = _call(function, [_for_torch(value) for value in given] if foreign else given, dict(scalars or {}), backward)
+            arguments = [_for_torch(value) for value in given] if foreign else given
+            calls[other] = _call(function, arguments, dict(scalars or {}), backward)
         with lucid.no_grad():
             outputs = operation(*given, **dict(scalars or {}))
         made = [value for value in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)) if isinstance(value, Tensor)]
@@ -90,8 +97,7 @@ def _label(inputs: Inputs) -> str:
 def _for_torch(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
-    import torch
-
+    torch: Any = importlib.import_module("torch")
     return torch.from_dlpack(value.detach()).requires_grad_(value.requires_grad)
 
 

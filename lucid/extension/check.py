@@ -55,7 +55,8 @@ class _Check:
                 made = self.random.standard_normal(tuple(made))
             if isinstance(made, Tensor):
                 made = made.detach().cpu().numpy()
-            found.append(None if made is None else np.asarray(made).astype(dtype) if np.asarray(made).dtype.kind in "fV" else made)
+            made = None if made is None else np.asarray(made)
+            found.append(made.astype(dtype) if made is not None and made.dtype.kind in "fV" else made)
         return found
 
     def expected(self, arrays: Sequence[Any]) -> list[np.ndarray]:
@@ -76,8 +77,8 @@ class _Check:
         written = [name for name in self.schema.inputs if name in self.schema.written]
         names = [*written, *self.schema.outputs]
         if not len(results) == len(expected) == len(names):
-            raise AssertionError(f"{self.name}: {what}: {len(results)} results, the reference has {len(expected)}, and the signature "
-                                 f"{len(names)}")
+            raise AssertionError(f"{self.name}: {what}: {len(results)} results, the reference has {len(expected)}, and the "
+                                 f"signature {len(names)}")
         tolerance = self.tolerances[np.dtype(dtype).name]
         for name, result, right in zip(names, results, expected, strict=True):
             if tuple(result.shape) != right.shape:
@@ -87,8 +88,8 @@ class _Check:
             close = np.isclose(found, right, rtol=tolerance, atol=tolerance, equal_nan=True)
             if not close.all():
                 at = tuple(int(i) for i in np.argwhere(~close)[0])
-                raise AssertionError(f"{self.name}: {what}: '{name}' is wrong in {int((~close).sum())} of {close.size} elements: at "
-                                     f"{list(at)} it is {found[at]!r}, and the reference {right[at]!r}")
+                raise AssertionError(f"{self.name}: {what}: '{name}' is wrong in {int((~close).sum())} of {close.size} elements: "
+                                     f"at {list(at)} it is {found[at]!r}, and the reference {right[at]!r}")
 
     def values(self, shape: Shape, dtype: Any, device: str) -> None:
         """Values, that inputs stay as they are, fresh memory, strided inputs, NaN."""
@@ -97,7 +98,7 @@ class _Check:
         expected = self.expected(arrays)
         for number, schedule in enumerate(schedules(device)):
             with schedule[1]:
-                tensors = [None if a is None else lucid.tensor(a).to(device) for a in arrays]
+                tensors: list[Any] = [None if a is None else lucid.tensor(a).to(device) for a in arrays]
                 results = self.run(tensors)
                 self.compare(f"values, {where}{schedule[0]}", results, expected, dtype)
             for name, array, tensor in zip(self.schema.inputs, arrays, tensors, strict=True):
@@ -111,7 +112,7 @@ class _Check:
         self.report.lines.append(f"values, strides, inputs unchanged, meta, NaN: {where}")
 
     def _strided(self, where: str, arrays: Sequence[Any], expected: Sequence[np.ndarray], dtype: Any, device: str) -> None:
-        tensors = []
+        tensors: list[Any] = []
         for array in arrays:
             if array is None:
                 tensors.append(None)
@@ -126,8 +127,8 @@ class _Check:
         shapes = self.run([None if t is None else t.to("meta") for t in tensors])
         for found, right in zip(shapes, results, strict=True):
             if (found.shape, found.dtype) != (right.shape, right.dtype):
-                raise AssertionError(f"{self.name}: {where}: on the device 'meta' the result is {found.dtype}{list(found.shape)}, and "
-                                     f"on {right.device} {right.dtype}{list(right.shape)}")
+                raise AssertionError(f"{self.name}: {where}: on the device 'meta' the result is "
+                                     f"{found.dtype}{list(found.shape)}, and on {right.device} {right.dtype}{list(right.shape)}")
 
     def _nan(self, where: str, arrays: Sequence[Any], dtype: Any, device: str) -> None:
         for place, array in enumerate(arrays):
@@ -139,8 +140,8 @@ class _Check:
                 for result, right in zip(results, self.expected(given), strict=True):
                     found = result.cpu().numpy()
                     if found.dtype.kind in "fV" and not np.array_equal(np.isnan(found.astype(np.float64)), np.isnan(right)):
-                        raise AssertionError(f"{self.name}: {where}: a NaN in '{self.schema.inputs[place]}' goes elsewhere than in the "
-                                             "reference")
+                        raise AssertionError(f"{self.name}: {where}: a NaN in '{self.schema.inputs[place]}' goes elsewhere "
+                                             "than in the reference")
 
     def gradients(self, shape: Shape, device: str, orders: int) -> None:
         """Gradients by differences in float64, and second ones; of a larger operation against those of the reference."""
@@ -150,7 +151,7 @@ class _Check:
             return
         arrays = self.arrays(shape, np.float64)
         smooth = [place for place, a in enumerate(arrays) if a is not None and a.dtype.kind == "f"]
-        tensors = [None if a is None else lucid.tensor(a).to(device) for a in arrays]
+        tensors: list[Any] = [None if a is None else lucid.tensor(a).to(device) for a in arrays]
         with lucid.enable_grad():
             for place in smooth:
                 tensors[place].requires_grad_()
@@ -180,9 +181,11 @@ class _Check:
         kept = [n for n, result in enumerate(results) if result.requires_grad]
         seeds = [lucid.tensor(self.random.standard_normal(tuple(results[n].shape))).to(results[n].device) for n in kept]
         wanted = [tensors[place] for place in smooth]
-        mine, right = (lucid.autograd.grad([of[n] for n in kept], wanted, seeds, allow_unused=True) for of in (results, references))
+        mine, right = (lucid.autograd.grad([of[n] for n in kept], wanted, seeds, allow_unused=True)
+                       for of in (results, references))
         for place, found, other in zip(smooth, mine, right, strict=True):
-            if (found is None) != (other is None) or (found is not None and not lucid.allclose(found, other, 1e-8, 1e-8)):
+            if (found is None) != (other is None) or (
+                    found is not None and other is not None and not lucid.allclose(found, other, 1e-8, 1e-8)):
                 raise RuntimeError(f"the gradient of '{self.schema.inputs[place]}' is not that of the reference")
 
 
@@ -191,14 +194,15 @@ def check(operation: Any, reference: Callable[..., Any] | None = None, shapes: S
           tolerances: Mapping[str, float] | None = None, devices: Sequence[str] | None = None, seed: int = 0) -> Report:
     """Check an operation of `op`, `elementwise` and the like against `reference`, a function of tensors with the same arguments.
 
-    Values in each floating-point dtype that it takes, float16 and bfloat16 included, in memory full of NaN; that inputs stay as they
-    are; strided and empty inputs; NaN; the device 'meta'; gradients of two `orders` against differences in float64; on the CPU and
-    on the GPU. On the simulator under every schedule, which also finds races, missing barriers, and accesses outside of arrays.
+    Values in each floating-point dtype that it takes, float16 and bfloat16 included, in memory full of NaN; that inputs stay as
+    they are; strided and empty inputs; NaN; the device 'meta'; gradients of two `orders` against differences in float64; on the
+    CPU and on the GPU. On the simulator under every schedule, which also finds races, missing barriers, and accesses outside of
+    arrays.
 
     `shapes` are those of all inputs, but for those in `inputs`: a shape, an array, or a function of the shape that returns one of
     these, or None. An operation that writes its inputs is compared with a reference that returns what is in them afterwards, and
-    then the outputs. `devices` are the CPU and, with CuPy or LUCID_GPU=simulated, the GPU. Raises AssertionError that says what is
-    wrong, and SimulatorError.
+    then the outputs. `devices` are the CPU and, with CuPy or LUCID_GPU=simulated, the GPU. Raises AssertionError that says what
+    is wrong, and SimulatorError.
     """
     reference = reference or getattr(operation, "composed", None)
     if reference is None:

@@ -18,7 +18,8 @@ from .bindings import Bindings
 
 Size = int | str | Callable[..., Any]
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_KERNEL = re.compile(r"(?:template\s*<(?P<template>[^>]*)>\s*)?(?:extern\s+\"C\"\s+)?__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?"
+_KERNEL = re.compile(r"(?:template\s*<(?P<template>[^>]*)>\s*)?(?:extern\s+\"C\"\s+)?__global__\s+"
+                     r"(?:__launch_bounds__\s*\([^)]*\)\s*)?"
                      r"void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(?P<name>\w+)\s*\((?P<arguments>[^)]*)\)")
 _QUALIFIER = re.compile(r"\b(const|volatile|__restrict__|__restrict|restrict)\b")
 _SCALARS: dict[str, Any] = {
@@ -40,7 +41,8 @@ class Argument:
 class CudaKernel:
     """A kernel in a CUDA source: `cuda` makes it."""
 
-    def __init__(self, source: str, name: str, block: Size, grid: Size, shared: Size, options: tuple[str, ...], file: str) -> None:
+    def __init__(self, source: str, name: str, block: Size, grid: Size, shared: Size, options: tuple[str, ...], file: str
+                 ) -> None:
         self.source, self.block, self.grid, self.shared, self.options, self.file = source, block, grid, shared, options, file
         self.function, _, given = name.replace(" ", "").partition("<")
         declared = {match["name"]: match for match in _KERNEL.finditer(_COMMENT.sub(" ", source))}
@@ -126,7 +128,7 @@ def cuda(source: str | os.PathLike[str], name: str, *, block: Size = 256, grid: 
 
     - `source` is CUDA text, or the path of a `.cu` file. ``#include "common.cuh"`` and lucid's other headers are found.
     - `name` is that of a ``__global__`` function. Its template's type parameters are the dtypes of the arrays that it takes as
-      ``T*``; others are numbers: ``"forward<T, 4>"``, or named: ``block``, a scalar, or anything a kernel's argument can be called.
+      ``T*``; others are numbers: ``"forward<T, 4>"``, or named: ``block``, a scalar, or what else an argument can be called.
     - Arguments are found by their names (`lucid.extension.bindings`), and numbers get the type that the source declares.
     - `grid` is ``"size"``, a thread for each element of the first output; else the number of blocks: such a name (``"rows"``), a
       number, or a function of named arguments that returns one or up to three numbers. `block` and `shared`, the bytes of dynamic

@@ -52,13 +52,14 @@ class Elementwise:
         return self._compute(*inputs, *scalars.values())
 
 
-def elementwise(formula: str, inputs: str | Sequence[str] | None = None, *, name: str = "elementwise", **scalars: Any) -> Elementwise:
+def elementwise(formula: str, inputs: str | Sequence[str] | None = None, *, name: str = "elementwise", **scalars: Any
+                ) -> Elementwise:
     """An elementwise operation: ``elementwise("x > 0 ? x : a * expm1(x)", a=1.0)`` is a function ``(x, *, a=1.0)`` of tensors.
 
-    The formula has C's operators, and ``**``; names may be set before: ``"t = exp(-x); x * t, t"`` has two results. Its inputs are
-    its names without a default, in the order in which they stand there, unless `inputs` says otherwise. It is compiled for both
-    devices, and so are its gradients, of any order, which are derived (`lucid.fuse`); half precision is computed in float32. It
-    broadcasts, runs on the device 'meta', in `vmap`, in other fused functions and in `lucid.compile`.
+    The formula has C's operators, and ``**``; names may be set before: ``"t = exp(-x); x * t, t"`` has two results. Its inputs
+    are its names without a default, in the order in which they stand there, unless `inputs` says otherwise. It is compiled for
+    both devices, and so are its gradients, of any order, which are derived (`lucid.fuse`); half precision is computed in float32.
+    It broadcasts, runs on the device 'meta', in `vmap`, in other fused functions and in `lucid.compile`.
     """
     return Elementwise(formula, inputs, name, scalars)
 
@@ -106,9 +107,9 @@ def reduction(formula: str, how: str = "sum", after: str | None = None, inputs: 
               name: str = "reduction", **scalars: Any) -> Reduction:
     """A reduction: ``reduction("x * x", "sum", "sqrt(r)")`` is a function ``(x, dim=None, keepdim=False)`` of tensors.
 
-    `formula` is computed for each element, as by `elementwise`; `how` is one of sum, mean, prod, max, min, any, all and logsumexp;
-    `after` is a formula of the reduced value `r`. The formulas are a kernel each, and the reduction is lucid's: the elements that
-    `formula` gives are written to memory once. Gradients of any order are derived.
+    `formula` is computed for each element, as by `elementwise`; `how` is one of sum, mean, prod, max, min, any, all and
+    logsumexp; `after` is a formula of the reduced value `r`. The formulas are a kernel each, and the reduction is
+    lucid's: the elements that `formula` gives are written to memory once. Gradients of any order are derived.
     """
     before = Elementwise(formula, inputs, name, scalars)
     if after is None:

@@ -68,7 +68,9 @@ _BINARY: dict[str, Callable[[Value, Value], Value]] = {
 
 
 class Formula:
-    """A parsed formula: `names` are those that it reads before it has set them, in order; ``formula(values)`` is a tuple of results."""
+    """A parsed formula: `names` are those that it reads before it has set them, in order. ``formula(values)`` is a tuple of
+    results.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -113,6 +113,7 @@ def plant(kernels: Kernels, kinds: tuple[str, ...]) -> Iterator[Planted]:
             try:
                 for user in users:
                     user.source = mutant.plant(whole)
+                launch.reload()  # forgets what it has recorded, too
                 noticed = None
                 for order in SCHEDULES:
                     with schedule(order):
@@ -181,7 +182,8 @@ def vectors(kernels: Kernels) -> Iterator[Vectors]:
         for signature, text in kernel.inspect_asm().items():
             found = _INSTRUCTION.findall(text)
             kinds = Counter(kind for _, kind, _ in found)
-            widths = [512 if "zmm" in operands else 256 if "ymm" in operands else 128 for _, kind, operands in found if kind == "p"]
+            widths = [512 if "zmm" in operands else 256 if "ymm" in operands else 128
+                      for _, kind, operands in found if kind == "p"]
             symbols = {*_CALL.findall(text), *[a or b for a, b in _ADDRESS.findall(text)]}
             calls = tuple(sorted(symbol for symbol in symbols if _C_LIBRARY.match(symbol)))
             yield Vectors(name, _short(signature), kinds["p"], kinds["s"], max(widths, default=0), calls, text)

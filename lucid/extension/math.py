@@ -1,6 +1,7 @@
-"""Functions of a number for kernels compiled by `lucid.extension.jit`: loops that call them are vectorised. Importing imports Numba.
+"""Functions of a number for kernels compiled by `lucid.extension.jit`: loops that call them are vectorised.
 
-``exp(x)`` of a float32 is computed in float32. They exist in compiled code only. All are those of lucid's own kernels.
+To import it imports Numba. ``exp(x)`` of a float32 is computed in float32. They exist in compiled code only. All are those of
+lucid's own kernels.
 """
 from lucid_kernels.cpu.math.basic import exp, exp_nonpositive, gauss, normal_cdf, sigmoid, tanh
 from lucid_kernels.cpu.math.elementary import (
@@ -20,5 +21,5 @@ from lucid_kernels.cpu.math.elementary import (
     tan,
 )
 
-__all__ = ["cos", "erf", "erfc", "exp", "exp2", "exp_nonpositive", "expm1", "fmod", "gauss", "hypot", "log", "log1p", "log2", "log10",
-           "normal_cdf", "power", "sigmoid", "sin", "tan", "tanh"]
+__all__ = ["cos", "erf", "erfc", "exp", "exp2", "exp_nonpositive", "expm1", "fmod", "gauss", "hypot", "log", "log1p", "log2",
+           "log10", "normal_cdf", "power", "sigmoid", "sin", "tan", "tanh"]

@@ -98,14 +98,9 @@ class Operation:
                                           f"{' and '.join(self.kernels)}, and is not composed of operations")
         if self.schema.written:
             return self._write(inputs, scalars)
-        inputs = self._leading(inputs)
-        return self._op(*inputs, **scalars)
-
-    def _leading(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """The dispatcher goes by the first two operands: of an operation whose first ones are optional, one must be there."""
-        if inputs[0] is None and (len(inputs) < 2 or inputs[1] is None):
+        if inputs[0] is None and (len(inputs) < 2 or inputs[1] is None):  # by these the dispatcher goes
             raise TypeError(f"op '{self.name}': one of its first two inputs must be given")
-        return inputs
+        return self._op(*inputs, **scalars)
 
     def _check_dtypes(self, inputs: Sequence[Any]) -> None:
         tensors = [tensor for tensor in inputs if tensor is not None]
@@ -127,8 +122,8 @@ class Operation:
             for target in targets:
                 refuse_leaf(target, inputs)
             if any(tensor is not None and tensor._node is not None for tensor in inputs):
-                raise RuntimeError(f"op '{self.name}' writes {', '.join(sorted(self.schema.written))} in place and has no gradient: "
-                                   "call it under lucid.no_grad(), or with detached tensors")
+                raise RuntimeError(f"op '{self.name}' writes {', '.join(sorted(self.schema.written))} in place and has no "
+                                   "gradient: call it under lucid.no_grad(), or with detached tensors")
         for target in targets:
             refuse_inference(target)
             refuse_overlap(target._array)
@@ -291,8 +286,9 @@ class _Derivative:
 
     def __call__(self, *arguments: Any, **scalars: Any) -> Any:
         if self.missing:
-            raise RuntimeError(f"op '{self.schema.name}' is not differentiable: its composed function needs {', '.join(self.missing)}"
-                               ", which is not among its inputs; add that, or give the gradient a composed function")
+            raise RuntimeError(f"op '{self.schema.name}' is not differentiable: its composed function needs "
+                               f"{', '.join(self.missing)}, which is not among its inputs; add that, or give the "
+                               "gradient a composed function")
         given = dict(zip(self.schema.inputs, arguments, strict=True))
         inputs = [given.get(name) for name in self.own.inputs]
         needs = [f"grad_{name}" in self.schema.outputs and value is not None
@@ -373,13 +369,13 @@ def op(signature: str, *, cpu: Any = None, gpu: Any = None, like: Rule | Mapping
        autocast: str | None = "promote") -> Operation:
     """An operation of your own: ``op("gated(x, gate, *, eps=1e-6) -> y", cpu=numba_function, gpu=cuda(SOURCE, "gated"))``.
 
-    - The signature names inputs, scalars behind ``*`` and outputs; ``bias=None`` is an input that may be left out, ``x!`` one that
-      is written in place. Kernels take any of them by these names, in any order (`lucid.extension.bindings`).
+    - The signature names inputs, scalars behind ``*`` and outputs; ``bias=None`` is an input that may be left out, ``x!`` one
+      that is written in place. Kernels take any of them by these names, in any order (`lucid.extension.bindings`).
     - `cpu` is a function of NumPy arrays, mostly compiled by Numba (`jit`): it writes the outputs that it takes, or returns them.
       `gpu` is what `cuda` returns, or a function of CuPy arrays. Each may be a list, run one after the other.
-    - `like` gives shapes and dtypes of the outputs: the name of an input (the first one by default), a function of named arguments
-      that returns a shape or ``(shape, dtype)``, or a dictionary with one of these for each output. `workspace` names further
-      arrays for the kernels alike, and `zeros` those arrays that begin as zeros.
+    - `like` gives shapes and dtypes of the outputs: the name of an input (the first one by default), a function of named
+      arguments that returns a shape or ``(shape, dtype)``, or a dictionary with one of these for each output. `workspace` names
+      further arrays for the kernels alike, and `zeros` those arrays that begin as zeros.
     - `composed` is the same operation as a function of tensors, made of lucid's operations. It stands in on a device without a
       kernel and inside of `lucid.fuse`, gives the gradient where `.gradient` has not, and all further derivatives.
     - `half`: float16 and bfloat16 are computed in float32 ("upcast"), by CUDA kernels of their own ("native"), or refused.

@@ -12,10 +12,10 @@ from . import kernels
 def test_a_right_operation_passes():
     rows = {"weight": lambda shape: shape[-1:]}
     text = repr(ext.check(kernels.gated, kernels.reference, [(1, 3), (0, 5)], inputs=rows, devices=["cpu"]))
-    text += repr(ext.check(kernels.gated, kernels.reference, [(2, 3), (3, 2, 33)], inputs=rows, orders=1, devices=["gpu"]))
-    assert "values, strides, inputs unchanged, meta, NaN: [2, 3] of bfloat16 on gpu" in text
+    text += repr(ext.check(kernels.gated, kernels.reference, [(2, 33)], inputs=rows, orders=1, devices=["gpu"]))
+    assert "values, strides, inputs unchanged, meta, NaN: [2, 33] of bfloat16 on gpu" in text
     assert "gradients of two orders by differences: [1, 3] on cpu" in text
-    assert "gradients by the reference: [3, 2, 33] on gpu" in text
+    assert "gradients by the reference: [2, 33] on gpu" in text
 
 
 def test_formulas_pass():

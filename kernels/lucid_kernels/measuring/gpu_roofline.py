@@ -65,5 +65,5 @@ def product(elements: str, sums: str, width: int) -> Callable[[], None]:
         blas.multiply(0, 0, width, width, width, factors[0], numbers.data.ptr, kind, width, 0, numbers.data.ptr, kind, width, 0,
                       factors[1], result.data.ptr, kind, width, 0, 1, _SUMS[sums], -1)
 
-    call.keeps = one, zero  # type: ignore[attr-defined] - whose addresses the call passes
+    call.__dict__["keeps"] = one, zero  # whose addresses the call passes
     return call

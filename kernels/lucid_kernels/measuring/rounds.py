@@ -74,7 +74,7 @@ def in_turn(calls: Mapping[str, Callable[[], Any]], synchronize: Callable[[], No
     """Rounds of calls in this process. `synchronize` waits for the device; `floor` is measured in each round, too."""
     def turn(number: int) -> Round:
         done = Round()
-        for name in calls if number % 2 == 0 else reversed(calls):  # nobody is always the one after the pause
+        for name in calls if number % 2 == 0 else reversed(list(calls)):  # nobody is always the one after the pause
             block = measure_block(calls[name], synchronize, pace.seconds, device)
             done.times[name], done.fastest[name] = block["seconds"], block["fastest"]
             done.others = max(done.others, block["others"])

@@ -103,8 +103,8 @@ class Measurement:
         # The clock and its call are not known to better than a tenth of a per cent.
         relative = max(error / self.median if self.median else 0.0, 10.0 ** -3)
         if len(times) < 2:
-            relative = 0.1
-        return max(1, min(4, math.floor(-math.log10(relative)) + (len(times) > 1)))
+            relative = 10.0 ** -2
+        return max(1, min(4, math.floor(-math.log10(relative))))
 
     @property
     def has_warnings(self) -> bool:

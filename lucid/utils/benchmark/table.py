@@ -4,6 +4,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from .measurement import Measurement, by, ordered_unique, select_unit, trim_sigfig, unit_to_english
 
@@ -79,12 +80,12 @@ class Compare:
                         m.has_warnings) else "")
         names = {row: (f"({row[1]})  " if environments and row[1] else "") + row[2] for row in rows}
         first = max([len(name) for name in names.values()], default=0) + 6
-        widths = {column: max([len(column or ""), *[len(texts.get((row, column), "")) + 1 for row in rows]]) for column in columns}
+        widths = {column: max([len(column or ""), *[len(texts.get((row, column), "")) + 1 for row in rows]])
+                  for column in columns}
         header = "  |  ".join([" " * first, *[(column or "").center(widths[column]) for column in columns]])
         label = results[0].task_spec.label or results[0].task_spec.stmt
         lines = [f"[{f' {label} '.center(len(header) - 2, '-')}]", header]
-        for number, (threads, group) in enumerate(_by_threads(rows)):
-            del number
+        for threads, group in _by_threads(rows):
             lines.append(f"{threads} threads: ".ljust(len(header), "-"))
             for row in group:
                 parts = [names[row].rjust(first)]
@@ -94,8 +95,8 @@ class Compare:
                 lines.append("  |  ".join(parts))
         return "\n".join([*lines, "", f"Times are in {unit_to_english(unit)}s ({unit}).", ""])
 
-    def _coloured(self, text: str, row: object, column: object, cells: dict[tuple[object, object], Measurement]) -> str:
-        own = cells.get((row, column))  # type: ignore[call-overload]
+    def _coloured(self, text: str, row: object, column: object, cells: dict[Any, Measurement]) -> str:
+        own = cells.get((row, column))
         if self._colorize is Colorize.NONE or own is None:
             return text
         rowwise = self._colorize is Colorize.ROWWISE

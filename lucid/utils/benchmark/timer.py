@@ -41,8 +41,8 @@ def set_torch_threads(n: int) -> Iterator[None]:
 
 
 class Timer:
-    """Times a statement as PyTorch's does: on one thread unless `num_threads` says otherwise, after a call that does not count, and
-    waiting for the GPU. `lucid` is among the names that the statement sees.
+    """Times a statement as PyTorch's does: on one thread unless `num_threads` says otherwise, after calls that do not count,
+    and waiting for the GPU. `lucid` is among the names that the statement sees.
     """
 
     def __init__(self, stmt: str = "pass", setup: str = "pass", global_setup: str = "", timer: Callable[[], float] = timer,

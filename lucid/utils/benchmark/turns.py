@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lucid_kernels.measuring.rounds import Pace, Round, in_turn as rounds_in_turn
+from lucid_kernels.measuring.rounds import Pace, Round
+from lucid_kernels.measuring.rounds import in_turn as rounds_in_turn
 from lucid_kernels.measuring.timing import DISTURBED
 from lucid_kernels.measuring.verdicts import FASTER, SAME, SLOWER, TOLERANCE, UNDECIDED, median_interval, verdict
 
@@ -15,8 +16,8 @@ from .measurement import select_unit
 
 __all__ = ["FASTER", "SAME", "SLOWER", "UNDECIDED", "Side", "Turns", "in_turn"]
 
-#: Eight rounds, and up to 32 while a comparison is undecided. The interval has the median with a probability of 99 %: it is looked
-#: at up to four times.
+#: Eight rounds, and up to 32 while a comparison is undecided. The interval has the median with a probability of 99 %: it is
+#: looked at up to four times.
 _ROUNDS, _MOST, _CONFIDENCE = 8, 32, 0.99
 
 
@@ -66,7 +67,8 @@ class Turns:
 
 def in_turn(calls: Mapping[str, Callable[[], Any]], *, device: str = "cpu", seconds: float = 0.03, tolerance: float = TOLERANCE,
             bytes: int = 0, flops: int = 0, pace: Pace | None = None) -> Turns:
-    """Time `calls` in turn, a block of `seconds` each, and say of the first whether it is FASTER, SLOWER or the SAME as each other.
+    """Time `calls` in turn, a block of `seconds` each, and say of the first whether it is FASTER, SLOWER or the SAME as
+    each other.
 
     What slows the machine down then slows all alike; a round during which other processes used the processor is repeated, for a
     while. The verdicts are on the ratio round by round: SAME within `tolerance`, UNDECIDED where the interval of its median says
