@@ -82,8 +82,8 @@ def _common_dtype(kinds: set[Any]) -> np.dtype | None:
     None if we have no such dtype."""
     found: list[np.dtype] = []
     for kind in kinds:
-        if isinstance(kind, np.dtype):
-            found.append(kind)
+        if not isinstance(kind, type):
+            found.append(np.dtype(kind))
         elif issubclass(kind, np.generic):
             found.append(np.dtype(kind))
         else:

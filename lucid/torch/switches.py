@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lucid import _dtypes
 from lucid._layout import Layout
+from lucid.autograd import freeing
 from lucid.autograd.errors import type_name
 from lucid.backends import device as devices
 from lucid.backends.memory_format import MemoryFormat
@@ -74,6 +76,8 @@ def turn_on() -> None:
     _set(Tensor, "__repr__", printing.format_tensor)
     _set(Buffer, "__repr__", printing.format_tensor)
     _set(Tensor, "dtype", property(_dtype))
+    _set(_dtypes, "CLASSES", _dtypes.CLASSES | {dtypes.dtype})
+    _set(freeing, "_PLAIN", freeing._PLAIN | {dtypes.dtype})
     _set(Tensor, "type", _type(vars(Tensor)["type"]))
     _set(Size, "__repr__", lambda self: f"torch.Size([{', '.join(map(str, self))}])")
     _set(Layout, "__repr__", _named)
