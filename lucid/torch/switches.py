@@ -40,7 +40,8 @@ class _Cuda(str):
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
-    _originals.append((owner, name, vars(owner).get(name, _originals)))
+    of_type = name in ("__name__", "__qualname__")  # which stand in no class's dictionary
+    _originals.append((owner, name, getattr(owner, name) if of_type else vars(owner).get(name, _originals)))
     setattr(owner, name, value)
 
 
