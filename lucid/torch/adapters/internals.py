@@ -2,14 +2,24 @@
 from __future__ import annotations
 
 import enum
+import importlib
 from typing import Any
 
 import lucid
 
 from .library import excluding
 
-__all__ = ["DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard", "_TensorMeta", "_flatten_dense_tensors",
-           "_get_privateuse1_backend_name", "_infer_size", "_unflatten_dense_tensors"]
+__all__ = [
+    "DispatchKey",
+    "DispatchKeySet",
+    "_ExcludeDispatchKeyGuard",
+    "_TensorMeta",
+    "_disabled_torch_function_impl",
+    "_flatten_dense_tensors",
+    "_get_privateuse1_backend_name",
+    "_infer_size",
+    "_unflatten_dense_tensors",
+]
 
 DEFAULT_PROTOCOL = 2
 _Number = (bool, int, float)
@@ -63,3 +73,9 @@ def _unflatten_dense_tensors(flat: lucid.Tensor, tensors: Any) -> tuple[lucid.Te
     """Views of `flat` in the shapes of `tensors`."""
     parts = flat.split([tensor.numel() for tensor in tensors])
     return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_disabled_torch_function_impl":
+        return getattr(importlib.import_module("lucid.overrides"), name)
+    raise AttributeError(name)
