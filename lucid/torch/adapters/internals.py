@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import enum
-import importlib
 from typing import Any
 
 import lucid
@@ -14,7 +13,6 @@ __all__ = [
     "DispatchKeySet",
     "_ExcludeDispatchKeyGuard",
     "_TensorMeta",
-    "_disabled_torch_function_impl",
     "_flatten_dense_tensors",
     "_get_privateuse1_backend_name",
     "_infer_size",
@@ -73,9 +71,3 @@ def _unflatten_dense_tensors(flat: lucid.Tensor, tensors: Any) -> tuple[lucid.Te
     """Views of `flat` in the shapes of `tensors`."""
     parts = flat.split([tensor.numel() for tensor in tensors])
     return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True))
-
-
-def __getattr__(name: str) -> Any:
-    if name == "_disabled_torch_function_impl":
-        return getattr(importlib.import_module("lucid.overrides"), name)
-    raise AttributeError(name)
