@@ -25,6 +25,7 @@ complex64 = np.dtype("complex64")
 complex128 = np.dtype("complex128")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+CLASSES = {type(dtype) for dtype in ALL}  # of dtype objects; `lucid.torch` adds that of its own
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "cfloat": complex64, "cdouble": complex128}

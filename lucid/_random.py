@@ -78,7 +78,7 @@ class Generator:
     def set_state(self, new_state: Tensor) -> None:
         """Continue from a state of `get_state`. Raises TypeError or RuntimeError for what is none."""
         _refuse_recording()
-        if not isinstance(new_state, Tensor) or new_state.dtype != np.uint8:
+        if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("expected a uint8 tensor as the state of a generator")
         if new_state.shape != (16,):
             raise RuntimeError(f"the state of a generator has 16 bytes, not {new_state.numel()}")

@@ -24,7 +24,7 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ..tensor import Leaf, Tensor
 
-PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *{type(d) for d in _dtypes.ALL})
+PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *_dtypes.CLASSES)
 MOST = 50_000  # places; a function that sees more is not compiled
 _MISSING = object()
 _OWN = __name__.partition(".")[0]

@@ -16,7 +16,7 @@ tests so; `install` does it in a program of yours. docs/torch.md lists the names
 `distribution`: the installed version, for packages that ask.
 `processes`: new processes of Python's, which begin so too.
 `trace`: who asked for what.
-`command`: the command line.
+`command`, `__main__`: the command line.
 `page`: the names by groups.
 """
 from __future__ import annotations

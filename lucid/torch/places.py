@@ -10,7 +10,7 @@ import importlib
 from types import ModuleType
 
 _ELSEWHERE = {
-    "torch._C": "lucid", "torch._tensor": "lucid", "torch.functional": "lucid",
+    "torch._C": "lucid lucid.overrides", "torch._tensor": "lucid", "torch.functional": "lucid",
     **dict.fromkeys(("torch.cuda", "torch.cuda.memory", "torch.cuda.random", "torch.cuda.streams"), "lucid.gpu"),
     "torch.utils.data": "lucid.data", "torch.utils.data._utils.collate": "lucid.data.collate",
     "torch.backends": "", "torch.optim._functional": "", "torch.optim._multi_tensor": "",
@@ -29,7 +29,7 @@ def places(module: str) -> tuple[ModuleType, ...]:
         above, _, last = module.rpartition(".")
         root = _ELSEWHERE.get(above) or "lucid" + above.removeprefix("torch")
         own = f"{root}.{last}" if above else "lucid"
-    found = [_imported(own)] if own else []
+    found = [_imported(each) for each in own.split()] if own else []
     above = module.rpartition(".")[0]
     if above in WHOLE and own != "":
         found += places(above)

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lucid import _dtypes
 from lucid._layout import Layout
+from lucid.autograd import freeing
 from lucid.autograd.errors import type_name
 from lucid.backends import device as devices
 from lucid.backends.memory_format import MemoryFormat
@@ -38,7 +40,8 @@ class _Cuda(str):
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
-    _originals.append((owner, name, vars(owner).get(name, _originals)))
+    of_type = name in ("__name__", "__qualname__")  # which stand in no class's dictionary
+    _originals.append((owner, name, getattr(owner, name) if of_type else vars(owner).get(name, _originals)))
     setattr(owner, name, value)
 
 
@@ -74,6 +77,8 @@ def turn_on() -> None:
     _set(Tensor, "__repr__", printing.format_tensor)
     _set(Buffer, "__repr__", printing.format_tensor)
     _set(Tensor, "dtype", property(_dtype))
+    _set(_dtypes, "CLASSES", _dtypes.CLASSES | {dtypes.dtype})
+    _set(freeing, "_PLAIN", freeing._PLAIN | {dtypes.dtype})
     _set(Tensor, "type", _type(vars(Tensor)["type"]))
     _set(Size, "__repr__", lambda self: f"torch.Size([{', '.join(map(str, self))}])")
     _set(Layout, "__repr__", _named)

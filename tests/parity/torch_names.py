@@ -46,7 +46,7 @@ def _modules() -> set[str]:
 
 def _counts(module: str, name: str) -> bool:
     private = any(module == each or (each != "torch" and module.startswith(f"{each}.")) for each in PRIVATE)
-    return not name.startswith("_") or (private and not name.startswith("__"))
+    return not name.startswith("_") or f"{module}.{name}" == "torch._C._disabled_torch_function_impl" or (private and not name.startswith("__"))
 
 
 def _kind(module: str, value: Any) -> str:

@@ -8,8 +8,16 @@ import lucid
 
 from .library import excluding
 
-__all__ = ["DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard", "_TensorMeta", "_flatten_dense_tensors",
-           "_get_privateuse1_backend_name", "_infer_size", "_unflatten_dense_tensors"]
+__all__ = [
+    "DispatchKey",
+    "DispatchKeySet",
+    "_ExcludeDispatchKeyGuard",
+    "_TensorMeta",
+    "_flatten_dense_tensors",
+    "_get_privateuse1_backend_name",
+    "_infer_size",
+    "_unflatten_dense_tensors",
+]
 
 DEFAULT_PROTOCOL = 2
 _Number = (bool, int, float)

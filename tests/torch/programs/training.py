@@ -81,9 +81,10 @@ def main():
     model.load_state_dict(read["model"])
     optimizer.load_state_dict(read["optimizer"])
     buffer = io.BytesIO()
-    torch.save(torch.arange(3), buffer)
+    torch.save({"x": torch.arange(3), "dtype": torch.float16}, buffer)
     buffer.seek(0)
-    assert torch.equal(torch.load(buffer), torch.arange(3))
+    read = torch.load(buffer)
+    assert torch.equal(read["x"], torch.arange(3)) and read["dtype"] is torch.float16
     check_operators()
     print("done")
 
