@@ -162,8 +162,3 @@ def test_an_index_out_of_range(index: int, device: str) -> None:
 ])
 def test_errors(call: Any, match: str) -> None:
     raises_like_torch(call, match)
-
-
-def test_sparse_gradients_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="sparse"):
-        F.embedding_bag(lucid.tensor([[0]]), lucid.ones(5, 2), sparse=True)
