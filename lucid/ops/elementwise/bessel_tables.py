@@ -1,5 +1,5 @@
-"""Chebyshev coefficients of parts of Bessel and Airy functions: those of the polynomials that interpolate them at Chebyshev points,
-in 50 digits, up to 1e-18 of the largest, rounded to float64. `bessel` says of what, on which interval.
+"""Chebyshev coefficients of parts of Bessel and Airy functions: those of the polynomials that interpolate them at Chebyshev
+points, in 50 digits, up to 1e-18 of the largest, rounded to float64. `bessel` says of what, on which interval.
 """
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def _chebyshev(x: Tensor, order: Tensor, kind: str, shifted: bool) -> Tensor:
     limit = {"t": 6, "u": 6 if shifted else 8, "v": 6 if shifted else 8, "w": 4 if shifted else 8}[kind]
     sign = where(_even(order), 1.0, -1.0)
     large = order * 2 + 1
-    right, left = {"t": (where(sign > 0, 1.0, 1.0), sign), "u": (order + 1, sign * (order + 1)), "v": (where(sign > 0, 1.0, 1.0), sign * large),
-                   "w": (large, sign)}[kind]
+    ones = where(sign > 0, 1.0, 1.0)
+    right, left = {"t": (ones, sign), "u": (order + 1, sign * (order + 1)), "v": (ones, sign * large), "w": (large, sign)}[kind]
     by_angle = (y.abs() < 1) & (order > limit)
     angle = acos(where(by_angle, y, 0.5))
     if kind == "t":
