@@ -300,6 +300,7 @@ from .ops.nn.native import (
     dropout,
     dropout_,
     embedding,
+    embedding_bag,
     embedding_renorm_,
     feature_alpha_dropout,
     feature_alpha_dropout_,
@@ -361,6 +362,7 @@ from .ops.reduction.cumulative import cummax, cummin, cumprod, cumsum, logcumsum
 from .ops.reduction.finite_differences import diff, gradient
 from .ops.reduction.max_min import amax, amin, aminmax, argmax, argmin, max, min
 from .ops.reduction.reduction import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
+from .ops.reduction.segments import segment_reduce
 from .ops.reduction.trapezoid import cumulative_trapezoid, trapezoid, trapz
 from .ops.reduction.var_std import corrcoef, cov, std, std_mean, var, var_mean
 from .ops.sorting.histogram import bincount, histc, histogram, histogramdd

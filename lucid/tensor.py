@@ -607,8 +607,8 @@ class Tensor:
         # As in PyTorch, what is computed comes back as a leaf.
         if hasattr(self._array, "is_sparse"):
             parts = [wrap(part) for part in self._array.parts()]
-            return _unpickle_sparse, (self.__class__, self._array.emptied(), parts, self._array.coalesced,
-                                      self.requires_grad, self._grad, self.__dict__)
+            return _unpickle_sparse, (self.__class__, self._array.__class__, parts, self._array.facts(), self.requires_grad,
+                                      self._grad, self.__dict__)
         memory, place = pickling.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
         return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, _state_of(self))
@@ -804,13 +804,10 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     return backends.row_major_copy(array) if copy else array
 
 
-def _unpickle_sparse(cls: type[Tensor], empty: Any, parts: list[Tensor], coalesced: bool, requires_grad: bool,
+def _unpickle_sparse(cls: type[Tensor], kind: Any, parts: list[Tensor], facts: tuple[Any, ...], requires_grad: bool,
                      grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
-    tensor._array = empty
-    empty.take_parts(tuple([part._array for part in parts]))
-    if not coalesced:
-        empty.coalesced = False
+    tensor._array = kind(*[part._array for part in parts], *facts)
     tensor._version_box = tensor._node = tensor._view = None
     tensor._grad = grad
     tensor.requires_grad = requires_grad

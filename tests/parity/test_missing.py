@@ -29,7 +29,7 @@ def test_what_the_page_says_is_missing() -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "jit", "export", "onnx", "sparse_coo_tensor", "quantize_per_tensor", "optim.SparseAdam"])
+    "jit", "export", "onnx", "nested", "quantize_per_tensor"])
 def test_large_subjects_say_what_to_do(name: str) -> None:
     module, _, attribute = f"lucid.{name}".rpartition(".")
     space = importlib.import_module(module)
@@ -58,16 +58,6 @@ def test_what_the_advice_names_is_there() -> None:
             importlib.import_module("lucid")
             assert missing._find(lucid, name.rpartition(".")[0]) is not None and eval(f"lucid.{name}", {"lucid": lucid})
     assert callable(lucid.autograd.functional.jvp) and callable(lucid.nn.Module.bfloat16)
-
-
-def test_sparse_gradients_are_refused() -> None:
-    weight, indices = lucid.randn(3, 2, requires_grad=True), lucid.tensor([0, 1])
-    for call in (lambda: lucid.nn.functional.embedding(indices, weight, sparse=True),
-                 lambda: lucid.nn.functional.embedding_bag(indices, weight, lucid.tensor([0]), sparse=True),
-                 lambda: lucid.nn.Embedding(3, 2, sparse=True)(indices),
-                 lambda: lucid.nn.EmbeddingBag(3, 2, sparse=True)(indices, lucid.tensor([0]))):
-        with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
-            call()
 
 
 def test_what_the_page_called_missing_or_different_and_is_not() -> None:

@@ -83,6 +83,10 @@ class SparseArray:
         """The dense arrays that it is made of, the values last."""
         raise NotImplementedError
 
+    def facts(self) -> tuple[Any, ...]:
+        """What an array of the class is made of beside its parts."""
+        raise NotImplementedError
+
     def mapped(self, function: Callable[[Array], Array]) -> SparseArray:
         """The same made of what `function` makes of each part."""
         raise NotImplementedError
@@ -131,7 +135,10 @@ class CooArray(SparseArray):
         self.cache = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CooArray, (self.indices, self.values, self.shape, self.coalesced)
+        return CooArray, (*self.parts(), *self.facts())
+
+    def facts(self) -> tuple[Any, ...]:
+        return self.shape, self.coalesced
 
     def parts(self) -> tuple[Array, ...]:
         return self.indices, self.values
@@ -181,7 +188,10 @@ class CompressedArray(SparseArray):
         self.cache = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompressedArray, (self.compressed, self.plain, self.values, self.shape, self.sparse_layout)
+        return CompressedArray, (*self.parts(), *self.facts())
+
+    def facts(self) -> tuple[Any, ...]:
+        return self.shape, self.sparse_layout
 
     def parts(self) -> tuple[Array, ...]:
         return self.compressed, self.plain, self.values

@@ -118,6 +118,18 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     return sums if mode != "mean" else sums / _bag_lengths(edges, dtype=weight.dtype)
 
 
+def of_bags(weight: Tensor, indices: Tensor, offsets: Tensor, include_last: bool, padding_idx: int | None, maxima: bool
+            ) -> tuple[Tensor, Tensor, Tensor]:
+    """The bag of each index, the lengths of bags, and the rows of the maxima, or the lengths again."""
+    edges = _bag_edges(offsets, count=indices._array.shape[0], include_last=include_last)
+    bags = _bag_indices(edges, count=indices._array.shape[0])
+    if padding_idx is not None:
+        indices, _, edges = _without(padding_idx, indices, None, edges)
+    lengths = edges[1:] - edges[:-1]
+    rows = _bag_maxima(weight.detach(), indices, edges).clamp(min=0) if maxima else lengths
+    return bags, lengths, rows
+
+
 def _without(padding_idx: int, indices: Tensor, factors: Tensor | None, edges: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
     """Indices, factors and edges of the bags without their padding."""
     keep = indices != padding_idx

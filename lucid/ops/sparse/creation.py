@@ -26,13 +26,13 @@ def _indices(name: str, value: Any, device: Any) -> Tensor:
 
 
 def _values(value: Any, dtype: Any, device: Any) -> Tensor:
-    found = value.detach() if isinstance(value, Tensor) else as_tensor(value)
+    found = value if isinstance(value, Tensor) else as_tensor(value)
     return found.to(device=device, dtype=dtype) if dtype is not None or device is not None else found
 
 
-def _finished(array: Any, requires_grad: bool) -> Tensor:
-    result = wrap(array)
-    if requires_grad:
+def _finished(array: Any, values: Tensor, requires_grad: bool) -> Tensor:
+    result = assembled(values, array)
+    if requires_grad and result._node is None:
         result.requires_grad = True
     return result
 
@@ -43,8 +43,8 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None,
     """A tensor of layout `sparse_coo` with `values` (nnz, ...) at `indices` (d, nnz), by default of the smallest `size` that has
     them; ``sparse_coo_tensor(size=(2, 3))`` has none. The values of a place that stands there several times add up.
 
-    A leaf: gradients flow into it, not into `values`. The indices are always checked, whatever `check_invariants` says. Raises
-    RuntimeError for indices, values and sizes that do not fit.
+    Gradients flow into `values`, whose memory it shares. The indices are always checked, whatever `check_invariants` says.
+    Raises RuntimeError for indices, values and sizes that do not fit.
     """
     if values is None:
         size = indices if size is None else size
@@ -53,7 +53,7 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None,
         shape = integers((size,))
         empty = zeros(0, dtype=dtype, device=device)
         found = CooArray(zeros(len(shape), 0, dtype=_dtypes.int64, device=device)._array, empty._array, shape, True)
-        return _finished(found, requires_grad)
+        return _finished(found, empty, requires_grad)
     values = _values(values, dtype, device)
     indices = _indices("indices", indices, values.device)
     if indices.ndim != 2:
@@ -62,10 +62,10 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None,
         raise RuntimeError("indices and values must have same nnz, but got nnz from indices: "
                            f"{indices.shape[1]}, nnz from values: {values.shape[0] if values.ndim else 0}")
     shape = _coo_shape(indices, values, size)
-    array = CooArray(indices._array, values._array, shape, bool(is_coalesced))
+    array = CooArray(indices._array, values._array, shape, bool(is_coalesced) or indices.shape[1] < 2)
     if is_coalesced and coalesced(wrap(CooArray(array.indices, array.values, shape)))._array.values.shape != array.values.shape:
         raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
-    return _finished(array, requires_grad)
+    return _finished(array, values, requires_grad)
 
 
 def _coo_shape(indices: Tensor, values: Tensor, size: Any) -> tuple[int, ...]:
@@ -137,7 +137,8 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     if compressed.shape[0] != outer + 1:
         raise RuntimeError(f"`{first}.shape[-1] == n{rows} + 1` is not satisfied: {compressed.shape[0]} and {outer + 1}.")
     _check_compressed(compressed, plain, count, inner, (first, second, rows, columns))
-    return _finished(CompressedArray(compressed._array, plain._array, values._array, shape, layout), requires_grad)
+    array = CompressedArray(compressed._array, plain._array, values._array, shape, layout)
+    return _finished(array, values, requires_grad)
 
 
 def _check_compressed(compressed: Tensor, plain: Tensor, count: int, inner: int, names: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from .layouts import to_sparse
 from .parts import coordinates, is_sparse, recorded
 from .values import assembled, stored
 
-_KEEP_ZERO = """abs arcsin arcsinh arctan arctanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isposinf isneginf log1p
+_KEEP_ZERO = """abs arcsin arcsinh arctan arctanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan log1p
 nan_to_num rad2deg relu round sgn sign signbit sin sinh sqrt square tan tanh trunc"""
 
 
