@@ -1,7 +1,7 @@
 """The attributes of PyTorch's dtypes, on NumPy's dtype objects: ``lucid.float32.is_floating_point``.
 
-lucid's dtypes are NumPy's objects, so that arrays, kernels and tensors share one object each and no operation converts one. NumPy's
-class takes no attribute by assignment. They go into its dictionary: the class gains names and no name of it changes.
+lucid's dtypes are NumPy's objects, so that arrays, kernels and tensors share one object each and no operation converts one.
+NumPy's class takes no attribute by assignment. They go into its dictionary: the class gains names and no name of it changes.
 """
 from __future__ import annotations
 
