@@ -26,6 +26,12 @@ hamming_window hann_window kaiser_window linspace logspace ones rand randint ran
 tril_indices triu_indices zeros""".split())
 _NO_METHODS = frozenset(("__new__", "__init__", "__init_subclass__", "__torch_function__", "__iter__", "as_subclass"))
 _PRIVATE = ("_base", "_version")
+#: Operators that are seen as the methods they stand for, as in PyTorch; other operators under their own names.
+_NAMED = {"add": "__add__ __radd__", "sub": "__sub__", "mul": "__mul__ __rmul__", "div": "__truediv__", "matmul": "__matmul__",
+          "remainder": "__mod__", "eq": "__eq__", "ne": "__ne__", "lt": "__lt__", "le": "__le__", "gt": "__gt__", "ge": "__ge__",
+          "bitwise_and": "__rand__", "bitwise_or": "__ror__", "bitwise_xor": "__rxor__", "add_": "__iadd__", "sub_": "__isub__",
+          "mul_": "__imul__", "div_": "__itruediv__", "floor_divide_": "__ifloordiv__", "remainder_": "__imod__"}
+STANDS_FOR = {operator: name for name, operators in _NAMED.items() for operator in operators.split()}
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from typing import Any
 from .._namespace import interception
 from ..tensor import Tensor
 from .dispatch import answer, call, overloaded, relevant
-from .functions import methods, properties, spaces
+from .functions import STANDS_FOR, methods, properties, spaces
 from .state import overriding
 
 _users = 0  # modes that are on, and living classes
@@ -63,7 +63,8 @@ def _public_of(function: Any) -> Any:
             own = getattr(own, "__wrapped__", None)
         if own is function:
             return public
-    return function if function in vars(Tensor).values() else None
+    name = next((name for name, method in methods() if method is function), None)
+    return None if name is None else vars(Tensor)[STANDS_FOR.get(name, name)]
 
 
 def _one_less() -> None:
@@ -112,8 +113,8 @@ def _code() -> list[interception.Intercepted]:
         entry.layer("overrides", functools.partial(_code_handler, public))
         found.append(entry)
 
-    for _, method in methods():
-        add(method, method)
+    for name, method in methods():
+        add(method, vars(Tensor)[STANDS_FOR.get(name, name)])
     for members in spaces().values():
         for function in members.values():
             if isinstance(function, FunctionType):

@@ -7,6 +7,7 @@ import pytest
 
 import lucid
 from lucid import nn, overrides
+from lucid.overrides.functions import STANDS_FOR
 
 
 def make() -> Any:
@@ -22,7 +23,7 @@ def make() -> Any:
 
 
 @pytest.mark.parametrize(("call", "name"), [
-    (lambda x, q: x + q, "Tensor.__add__"), (lambda x, q: x @ q, "Tensor.__matmul__"), (lambda x, q: x < q, "Tensor.__lt__"),
+    (lambda x, q: x + q, "Tensor.add"), (lambda x, q: x @ q, "Tensor.matmul"), (lambda x, q: x < q, "Tensor.lt"),
     (lambda x, q: q - x, "Tensor.__rsub__"), (lambda x, q: lucid.mul(x, q), "mul"), (lambda x, q: lucid.mean(q), "mean"),
     (lambda x, q: lucid.sum(q, dim=0), "sum"), (lambda x, q: lucid.cat([x, q]), "cat"), (lambda x, q: lucid.matmul(q, x), "matmul")])
 def test_objects_that_are_no_tensors(call: Any, name: str) -> None:
@@ -107,9 +108,10 @@ def test_every_function_can_be_overridden() -> None:
             return func
 
     x = lucid.ones(1).as_subclass(Answering)
+    stands_for = {getattr(lucid.Tensor, name): getattr(lucid.Tensor, method) for name, method in STANDS_FOR.items()}
     for space, functions in overrides.get_overridable_functions().items():
         for function in functions:
             if function.__name__ == "__set__":
                 function(x, 1)
             else:
-                assert function(x) == function, f"{space.__name__}: {function}"
+                assert function(x) == stands_for.get(function, function), f"{space.__name__}: {function}"
