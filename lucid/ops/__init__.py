@@ -13,6 +13,7 @@ module registers what becomes a method of Tensor (`_methods`).
 `random`: random numbers.
 `linalg`, `fft`: linear algebra; Fourier transforms.
 `nn`: the functions behind layers.
+`foreach`: an operation for each tensor of a list.
 `in_place`: `exp_` and others as functions.
 `python_functions`: Python functions called for every element.
 `_methods`: how functions become methods of Tensor.
