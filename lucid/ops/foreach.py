@@ -1,4 +1,5 @@
-"""PyTorch's `_foreach_*`: an operation for each tensor of a list, and of those beside it. A name that ends in `_` writes in place.
+"""PyTorch's `_foreach_*`: an operation for each tensor of a list, and of those beside it. A name that ends in `_` writes in
+place.
 
 They are loops over the operations, in order: an error leaves the tensors before it written. A step of an optimizer has kernels of
 its own for all of its parameters (`lucid.optim`).
@@ -43,14 +44,15 @@ def _each(name: str, own: Tensors, value: Any) -> Sequence[Any]:
     """What an operand, a list of tensors or of numbers, a number or a tensor without dimensions, is for each tensor."""
     if isinstance(value, Tensor):
         if value.ndim:
-            raise RuntimeError(f"scalar tensor expected to be 0 dim but it has {value.ndim} dimensions and {value.numel()} elements.")
+            raise RuntimeError(f"scalar tensor expected to be 0 dim but it has {value.ndim} dimensions and {value.numel()} "
+                               "elements.")
         return [value] * len(own)
     if isinstance(value, (list, tuple)):
         if value and isinstance(value[0], Tensor):
             return _beside(name, 1, own, value)
         return _numbers(name, own, value)
     if not isinstance(value, SCALARS):
-        raise TypeError(f"{name}(): the second argument must be tensors, numbers, a number or a tensor, not {type(value).__name__}")
+        raise TypeError(f"{name}(): argument 2 must be tensors, numbers, a number or a tensor, not {type(value).__name__}")
     return [value] * len(own)
 
 
@@ -153,7 +155,8 @@ def _scaled(name: str) -> Callable[..., Any]:
             if factors.ndim != 1:
                 raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {factors.ndim} instead.")
             if len(factors) != len(self):
-                raise RuntimeError(f"Expected length of scalars to match input of length {len(self)} but got {len(factors)} instead.")
+                raise RuntimeError(f"Expected length of scalars to match input of length {len(self)} but got {len(factors)} "
+                                   "instead.")
             factors = factors.tolist()
         made = [getattr(tensor, method)(a, b, value=factor)
                 for tensor, a, b, factor in zip(self, first, second, _each(name, self, factors), strict=True)]
