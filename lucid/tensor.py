@@ -19,14 +19,16 @@ from ._python_data import from_python
 from .backends import pickling, shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 
-
 _new: Callable[..., Any] = object.__new__
 
 
-def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def _run_disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """The `__torch_function__` of a class whose tensors are treated as plain ones."""
     with load("lucid.overrides.state:DisableTorchFunctionSubclass")():
         return func(*args, **(kwargs or {}))
+
+
+disabled_torch_function: Any = _run_disabled
 
 
 class Version:

@@ -11,6 +11,11 @@ clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
 set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"""
 _SPARSE = "sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor sparse_csc_tensor"
+_FOREACH = """
+abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp expm1 floor frac lerp lgamma log log10
+log1p log2 maximum minimum mul neg pow reciprocal round rsqrt sigmoid sign sin sinh sqrt sub tan tanh trunc"""
+_FOREACH_NAMES = [f"_foreach_{name}{end}" for name in _FOREACH.split() for end in ("", "_")] + [
+    f"_foreach_{name}" for name in "clone copy_ max mm norm powsum zero_".split()]
 _TRANSFORMS = {"batches": "vmap", "reverse": "grad grad_and_value vjp jacrev", "forward": "jvp jacfwd hessian linearize",
                "batch_norm": "replace_all_batch_norm_modules_", "functional": "functionalize"}
 #: "module:name", or a module.
@@ -18,6 +23,7 @@ LAZY: dict[str, dict[str, str]] = {
     "lucid": {
         **{name: f"lucid.{name}" for name in _MODULES.split()},
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
+        **{name: f"lucid.ops.foreach:{name}" for name in _FOREACH_NAMES},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
         **{name: f"lucid.ops.sparse.creation:{name}" for name in _SPARSE.split()},
         "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",

@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
+from .._namespace.foreign import refused
 from ..backends import TABLES, as_array
 from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
@@ -349,7 +350,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
             return general(input, other)
         operands = prepare(name, input, other)
         if operands is NotImplemented:
-            return operands
+            return refused(apply, (input, other), {})
         return general(*operands)
 
     apply.__name__ = name

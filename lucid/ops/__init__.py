@@ -14,6 +14,7 @@ module registers what becomes a method of Tensor (`_methods`).
 `linalg`, `fft`: linear algebra; Fourier transforms.
 `nn`: the functions behind layers.
 `sparse`, `sparse_methods`: sparse tensors; their methods, which import the others with the first call.
+`foreach`: an operation for each tensor of a list.
 `in_place`: `exp_` and others as functions.
 `python_functions`: Python functions called for every element.
 `_methods`: how functions become methods of Tensor.

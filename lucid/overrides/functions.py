@@ -14,17 +14,24 @@ Function = Callable[..., Any]
 NAMESPACES = ("lucid", "lucid.nn.functional", "lucid.nn.init", "lucid.linalg", "lucid.fft", "lucid.special")
 #: Functions of `lucid` that are about no tensor.
 _SETTINGS = frozenset("""
-are_deterministic_algorithms_enabled broadcast_shapes can_cast clear_autocast_cache compile fuse get_default_device get_default_dtype
-get_float32_matmul_precision get_num_threads get_rng_state initial_seed is_deterministic_algorithms_warn_only_enabled
-is_grad_enabled is_inference_mode_enabled is_tensor load manual_seed promote_types save seed set_default_device set_default_dtype
+are_deterministic_algorithms_enabled broadcast_shapes can_cast clear_autocast_cache compile fuse get_default_device
+get_default_dtype get_float32_matmul_precision get_num_threads get_rng_state initial_seed
+is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled
+is_tensor load manual_seed promote_types save seed set_default_device set_default_dtype
 set_float32_matmul_precision set_num_threads set_printoptions set_rng_state typename use_deterministic_algorithms vmap""".split())
 #: Functions that make a tensor of no other: only modes see them.
 _MAKERS = frozenset("""
 arange as_tensor asarray bartlett_window blackman_window empty empty_strided eye from_dlpack from_numpy frombuffer full
-hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm range scalar_tensor tensor tril_indices
-triu_indices zeros""".split())
+hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm range scalar_tensor tensor
+tril_indices triu_indices zeros""".split())
 _NO_METHODS = frozenset(("__new__", "__init__", "__init_subclass__", "__torch_function__", "__iter__", "as_subclass"))
 _PRIVATE = ("_base", "_version")
+#: Operators that are seen as the methods they stand for, as in PyTorch; other operators under their own names.
+_NAMED = {"add": "__add__ __radd__", "sub": "__sub__", "mul": "__mul__ __rmul__", "div": "__truediv__", "matmul": "__matmul__",
+          "remainder": "__mod__", "eq": "__eq__", "ne": "__ne__", "lt": "__lt__", "le": "__le__", "gt": "__gt__", "ge": "__ge__",
+          "bitwise_and": "__rand__", "bitwise_or": "__ror__", "bitwise_xor": "__rxor__", "add_": "__iadd__", "sub_": "__isub__",
+          "mul_": "__imul__", "div_": "__itruediv__", "floor_divide_": "__ifloordiv__", "remainder_": "__imod__"}
+STANDS_FOR = {operator: name for name, operators in _NAMED.items() for operator in operators.split()}
 
 
 @functools.cache
@@ -124,5 +131,5 @@ def resolve_name(f: Function) -> str | None:
 
 
 def is_tensor_method_or_property(func: Function) -> bool:
-    """Whether `func`, as `__torch_function__` gets it, is a method or a property of Tensor, whose first argument is the tensor."""
+    """Whether `func`, as `__torch_function__` gets it, is a method or a property of Tensor: its first argument is the tensor."""
     return getattr(func, "__name__", "") in ("__get__", "__set__") or func in set(_overridable()[0][Tensor])

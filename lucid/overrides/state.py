@@ -16,7 +16,8 @@ class State(NamedTuple):
     disabled: int = NOTHING
 
 
-state: ContextVar[State] = ContextVar("lucid_overrides", default=State())
+_NONE = State()
+state: ContextVar[State] = ContextVar("lucid_overrides", default=_NONE)
 
 
 class _Scope:

@@ -12,8 +12,10 @@ from types import FunctionType
 from typing import Any
 
 from .._namespace import interception
-from .dispatch import call
-from .functions import methods, properties, spaces
+from ..tensor import Tensor
+from .dispatch import answer, call, overloaded, relevant
+from .functions import STANDS_FOR, methods, properties, spaces
+from .state import overriding
 
 _users = 0  # modes that are on, and living classes
 _on = False
@@ -38,6 +40,31 @@ def watch_class(cls: type) -> None:
         cls.__torch_function__ = vars(cls)["__lucid_function__"]  # type: ignore[attr-defined]
     weakref.finalize(cls, _one_less)
     use(1)
+
+
+def once_more(function: Callable[..., Any], classes: set[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of `classes`, none of which was known, to a call of a public function, or of what that calls; NotImplemented if
+    they do not override it.
+    """
+    classes = {cls for cls in classes if cls is not Tensor and overriding(cls)}
+    public = _public_of(function)
+    values = overloaded(relevant((*args, *kwargs.values())))
+    if public is None or not values or classes <= set(_known):
+        return NotImplemented
+    for cls in classes:
+        watch_class(cls)
+    return answer(public, values, args, kwargs)
+
+
+def _public_of(function: Any) -> Any:
+    """The function or method that users call where `function` runs."""
+    for public, (own, _) in _public_functions().items():
+        while own is not None and own is not function:
+            own = getattr(own, "__wrapped__", None)
+        if own is function:
+            return public
+    name = next((name for name, method in methods() if method is function), None)
+    return None if name is None else vars(Tensor)[STANDS_FOR.get(name, name)]
 
 
 def _one_less() -> None:
@@ -86,8 +113,8 @@ def _code() -> list[interception.Intercepted]:
         entry.layer("overrides", functools.partial(_code_handler, public))
         found.append(entry)
 
-    for _, method in methods():
-        add(method, method)
+    for name, method in methods():
+        add(method, vars(Tensor)[STANDS_FOR.get(name, name)])
     for members in spaces().values():
         for function in members.values():
             if isinstance(function, FunctionType):
