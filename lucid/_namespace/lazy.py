@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "amp compiler distributed distributions hub multiprocessing testing types utils"
+_MODULES = "amp array_api compiler distributed distributions hub multiprocessing testing types utils"
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -17,6 +17,7 @@ LAZY: dict[str, dict[str, str]] = {
         **{name: f"lucid.{name}" for name in _MODULES.split()},
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
+        "__array_namespace_info__": "lucid.array_api._info:__array_namespace_info__",
         "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
     },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
