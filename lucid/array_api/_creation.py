@@ -80,6 +80,6 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     return lucid.triu(x, k)
 
 
-def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     """Grids of coordinates; for 'xy' the first two axes change places. Views: they are not to be written to."""
-    return lucid.meshgrid(*arrays, indexing=indexing)
+    return list(lucid.meshgrid(*arrays, indexing=indexing))

@@ -92,8 +92,8 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     """Each element along `axis`, or of the flattened array, as often as `repeats` says."""
-    if isinstance(repeats, Tensor) and not repeats.ndim:
-        repeats = int(repeats)
+    if isinstance(repeats, Tensor):
+        repeats = repeats.to(lucid.int64) if repeats.ndim else int(repeats)
     return lucid.repeat_interleave(x, repeats, axis)
 
 
