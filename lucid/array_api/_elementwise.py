@@ -115,7 +115,9 @@ def round(x: Tensor, /) -> Tensor:
 
 def sign(x: Tensor, /) -> Tensor:
     """-1, 0, 1 or NaN; of a complex element ``x / abs(x)``."""
-    return lucid.sgn(x) if x.dtype.kind == "c" else lucid.where(x.isnan(), x, lucid.sign(x))
+    if x.dtype.kind == "c":
+        return lucid.where(x == 0, lucid.zeros_like(x), lucid.sgn(x))  # whose zeros have the signs of `x`
+    return lucid.where(x.isnan(), x, lucid.sign(x))
 
 
 def imag(x: Tensor, /) -> Tensor:

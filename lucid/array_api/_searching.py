@@ -72,6 +72,11 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
     return lucid.argsort(x, axis, descending, stable)
 
 
-def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
-    """The elements of `x1` where `condition` is true, else those of `x2`; one of them may be a Python scalar."""
+def where(condition: Tensor, x1: Any = None, x2: Any = None, /) -> Any:
+    """The elements of `x1` where `condition` is true, else those of `x2`; one of them may be a Python scalar.
+
+    Without both, as scikit-learn calls it and NumPy and PyTorch allow, `nonzero`.
+    """
+    if x1 is x2 is None:
+        return nonzero(condition)
     return lucid.where(condition, *together("where", x1, x2))

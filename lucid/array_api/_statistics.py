@@ -97,8 +97,8 @@ def _cumulative(accumulate: Callable[..., Tensor], start: int, x: Tensor, axis: 
     return lucid.cat([result.new_full(shape, start), result], axis)
 
 
-def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """Differences of neighbours along `axis`, `n` times."""
+def diff(x: Tensor, /, n: int = 1, *, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along `axis`, `n` times. `n` may be given without its name, as scikit-learn does."""
     given = [part for part in (prepend, x, append) if part is not None]
     dtype = promoted(*[part.dtype for part in given])
     joined = lucid.cat([part.to(dtype) for part in given], axis) if len(given) > 1 else x

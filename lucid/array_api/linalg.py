@@ -54,8 +54,17 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Inner products along an axis counted from the end, of the conjugates of `x1` with `x2`."""
-    x1, x2 = together("vecdot", x1, x2)
+    x1, x2 = _with_one_axis("vecdot", x1, x2, axis)
     return lucid.linalg.vecdot(x1, x2, dim=axis) if x1.dtype.kind in "fcV" else (x1 * x2).sum(axis, dtype=x1.dtype)
+
+
+def _with_one_axis(name: str, x1: Tensor, x2: Tensor, axis: int) -> list[Tensor]:
+    """Both in one dtype. Raises ValueError if `axis`, which does not broadcast, is not of one length, or counted from the front."""
+    if not -min(x1.ndim, x2.ndim) <= axis < 0:
+        raise ValueError(f"{name}: axis {axis} is not one of the last {min(x1.ndim, x2.ndim)} axes, counted from the end as -1 and on")
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"{name}: axis {axis} has the lengths {x1.shape[axis]} and {x2.shape[axis]}")
+    return together(name, x1, x2)
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -65,8 +74,8 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Cross products along an axis of length 3; the other axes broadcast."""
-    x1, x2 = together("cross", x1, x2)
-    return lucid.linalg.cross(x1, x2, dim=axis)
+    x1, x2 = _with_one_axis("cross", x1, x2, axis)
+    return lucid.linalg.cross(*lucid.broadcast_tensors(x1, x2), dim=axis)
 
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
