@@ -16,7 +16,7 @@ from ._format import format_tensor
 from ._hooks import RemovableHandle
 from ._namespace.lazy import load
 from ._python_data import from_python
-from .backends import pickling, shared_memory, storage
+from .backends import dlpack, pickling, shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 
 _new: Callable[..., Any] = object.__new__
@@ -505,16 +505,34 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **keywords: Any) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+        """A capsule of DLPack with the memory, or with a copy if `copy`, or if it is to be on another device, `dl_device`.
+
+        It is a versioned one if `max_version` allows it. Raises BufferError for a tensor that requires grad, for one without
+        memory and for a device that needs a copy if `copy` is False.
+        """
         if self._node is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_meta:
             raise BufferError("a tensor on the device 'meta' has no memory to share")
+        if stream is not None and not isinstance(stream, int):
+            raise TypeError("stream must be ``int`` or ``none``")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            if dl_device[0] not in (1, 2):
+                raise BufferError(f"a tensor cannot go to the device {tuple(dl_device)} of DLPack")
+            if copy is False:
+                raise BufferError(f"a tensor on {self.device} cannot go to the device {tuple(dl_device)} of DLPack without a copy")
+            moved = self.to("cpu" if dl_device[0] == 1 else backends.Device("gpu", dl_device[1]))
+            return moved.__dlpack__(stream=stream if dl_device[0] == 2 else None, max_version=max_version)
         backends.note_read(self._array)
-        return self._array.__dlpack__(**keywords)
+        return dlpack.capsule_of(self._array, stream, max_version, copy)
 
-    def __dlpack_device__(self) -> Any:
-        return self._array.__dlpack_device__()
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.is_meta:
+            raise BufferError("a tensor on the device 'meta' has no memory to share")
+        kind, index = self._array.__dlpack_device__()
+        return int(kind), int(index)
 
     @property
     def __cuda_array_interface__(self) -> Any:

@@ -5,7 +5,8 @@ import importlib
 from typing import Any
 
 _MODULES = """
-amp compiler distributed distributions extension hub kernels multiprocessing overrides profiler sparse testing types utils"""
+amp array_api compiler distributed distributions extension hub kernels multiprocessing overrides profiler sparse
+testing types utils"""
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -26,6 +27,7 @@ LAZY: dict[str, dict[str, str]] = {
         **{name: f"lucid.ops.foreach:{name}" for name in _FOREACH_NAMES},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
         **{name: f"lucid.ops.sparse.creation:{name}" for name in _SPARSE.split()},
+        "__array_namespace_info__": "lucid.array_api._info:__array_namespace_info__",
         "compile": "lucid.compiler.compiled:compile", "vmap": "lucid.func.batches:vmap",
     },
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},

@@ -13,6 +13,7 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `explain`, `__main__`: which function computes an operation, and why.
 `cudnn`, `cuda`: whether convolutions and products of matrices on a GPU may use TF32.
 `device`: devices by name.
+`dlpack`: memory shared with other libraries.
 `gpu_probe`: whether there is a GPU, and if not, why.
 `memory`: how much memory large CPU arrays use, and a limit for it.
 `memory_format`: row-major, channels last and other orders.

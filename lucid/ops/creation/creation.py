@@ -12,7 +12,7 @@ from ..._layout import strided
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import INFERENCE
 from ...autograd.grad_mode import mode as grad_mode
-from ...backends import Device
+from ...backends import Device, dlpack
 from ...backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ...tensor import Tensor, as_array, mark_inference, wrap
 from .._methods import register
@@ -105,18 +105,23 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of any object with `__dlpack__`, on the CPU or a GPU; with `copy`, or for another `device`
-    than the object's, a copy. Raises ValueError for another device if `copy` is False.
+    """A tensor that shares the memory of any object with `__dlpack__`, or of a capsule, on the CPU or a GPU; with `copy`, or for
+    another `device` than the object's, a copy. What must not be written to cannot be written to as a tensor either.
+
+    Raises ValueError for another device if `copy` is False, AssertionError for `device` or `copy` with a capsule, RuntimeError for
+    a capsule that was used before.
     """
-    kind = ext_tensor.__dlpack_device__()[0]
-    array = np.from_dlpack(ext_tensor) if kind == 1 else backends.gpu_module().from_dlpack(ext_tensor)
-    result = _finish(as_array(array), False)
-    if device is None or device_for(device) == result.device:
-        return result.clone() if copy else result
-    if copy is False:
-        raise ValueError(f"cannot move DLPack tensor from device {result.device} to {device_for(device)} without copying. Set "
-                         "copy=None or copy=True.")
-    return result.to(device_for(device))
+    if not hasattr(ext_tensor, "__dlpack__") and not (device is copy is None):
+        raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+    target = None if device is None else device_for(device)
+    if copy is False and target is not None:
+        kind, index = ext_tensor.__dlpack_device__()
+        if (kind == 1) != (target.type == "cpu") or (kind == 2 and target != Device("gpu", index)):
+            raise ValueError(f"cannot move DLPack tensor from device {(int(kind), int(index))} to {target} without copying. Set "
+                             "copy=None or copy=True.")
+    array = dlpack.array_of(ext_tensor, copy, lambda source: backends.gpu_module().from_dlpack(source))
+    result = _finish(_dtypes.canonical(array), False)
+    return result if target is None or target == result.device else result.to(target)
 
 
 @fills_out
