@@ -5,7 +5,7 @@ import importlib
 from typing import Any
 
 _MODULES = """
-amp array_api compiler distributed distributions extension hub kernels multiprocessing overrides profiler sparse
+amp array_api compiler distributed distributions extension hub kernels models multiprocessing overrides profiler sparse
 testing types utils"""
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
