@@ -20,9 +20,9 @@ from .. import _dtypes, _recording, backends
 from .._pytree import tree_flatten
 from ..amp._state import OFF
 from ..amp._state import state as autocast
-from ..backends.device import current_gpu
 from ..autograd.grad_mode import GRAD, INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
+from ..backends.device import current_gpu
 from ..nn.modules.module import Module
 from ..nn.modules.module.global_hooks import around_calls
 from ..tensor import Tensor

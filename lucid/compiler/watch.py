@@ -282,7 +282,7 @@ class Environment:
         if isinstance(stepper, LRScheduler):
             optimizer = stepper.optimizer
             for name, content in list(vars(stepper).items()):
-                if isinstance(content, PLAIN) or isinstance(content, list):
+                if isinstance(content, (*PLAIN, list)):
                     self._place(_entry, vars(stepper), name)
         if isinstance(optimizer, Optimizer):
             for group in optimizer.param_groups:
