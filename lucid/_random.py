@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,17 @@ from .backends import Device
 from .tensor import Tensor, wrap
 
 _MASK = (1 << 64) - 1
+
+
+#: The graph that is being captured in this context: it gives draws of kernels on a GPU, anew each time it is replayed.
+capture: ContextVar[Any] = ContextVar("lucid_graph_capture", default=None)
+_captures = 0  # that are under way, in all threads
+
+
+def count_captures(change: int) -> None:
+    """One capture more (1) or less (-1)."""
+    global _captures
+    _captures += change
 
 
 class Generator:
@@ -32,8 +44,12 @@ class Generator:
         self._seed = int.from_bytes(os.urandom(8), "little") >> 1
         self._offset = 0
 
-    def take(self, blocks: int) -> tuple[int, int]:
-        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel."""
+    def take(self, blocks: int, on_gpu: bool = False) -> tuple[int, int]:
+        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel, which runs on a GPU or not."""
+        if on_gpu and _captures:
+            graph = capture.get()
+            if graph is not None:
+                return graph.take(self, blocks)  # type: ignore[no-any-return]
         if clock.levels:  # inside of `vmap` every example may draw its own numbers
             from .levels.lifted import draws
 
