@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def _equal_state(a: int, b: int, first: Recorder, second: Recorder) -> bool:
 
 def variables(recorder: Recorder) -> dict[int, tuple[int, Any]]:
     """The tensors that the function replaces by others in a variable: its place by the number of the tensor."""
-    return {event[3]: (id(event[1]), event[2]) for event in recorder.events if event[0] == "variable"}
+    return {event[2]: (id(event[1][1]), event[1][2]) for event in recorder.events if event[0] == "variable"}
 
 
 class Plan:
@@ -96,10 +97,10 @@ class Plan:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         events = recorder.events
-        replaced = {event[3]: event[1:3] for event in events if event[0] == "variable"}
+        replaced = {event[2]: event[1] for event in events if event[0] == "variable"}
         moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
         self._replaced = sorted(replaced.items())
-        variable_places = {(id(container), key) for container, key in replaced.values()}
+        variable_places = {(id(container), key) for _, container, key in replaced.values()}
         self._places = [place for place in recorder.environment.places
                         if (id(place[1]), place[2]) not in variable_places]
         self._fixed = [(t, a) for n, (t, a) in enumerate(zip(recorder.state, recorder.arrays, strict=True)) if n not in moving]
@@ -133,8 +134,8 @@ class Plan:
             if grad is None or grad._node is not None or layout(grad._array) != place:
                 return False
             own.add(id(grad._array))
-        for number, (container, key) in self._replaced:
-            now = container.get(key)
+        for number, (get, container, key) in self._replaced:
+            now = get(container, key)
             if now.__class__ is not Tensor or now._node is not None or now._view is not None:
                 return False
             self._state[number] = now
@@ -258,6 +259,9 @@ class Plan:
             elif kind == "draw":
                 add(f"seed{draws}, offset{draws} = {name(event[1])}.take({event[2]})")
                 draws += 1
+            elif kind == "redraw":
+                add(f"seed{draws}, offset{draws} = seed{event[1]}, offset{event[1]} + {event[2]}")
+                draws += 1
             elif kind == "constant":
                 add(f"{variable(event[2])} = {name(event[1])}.copy()")
             elif kind == "host":
@@ -273,13 +277,22 @@ class Plan:
                 add(f"renew({tensor(event[1])}, {variable(event[2])})")
             elif kind == "written":
                 add(f"note({tensor(event[1])}, {event[2]})")
+            elif kind == "requires":
+                add(f"{tensor(event[1])}.requires_grad_({event[2]})")
             elif kind == "variable":
-                add(f"{name(event[1])}[{name(event[2])}] = wrap({variable(event[4])})")
+                _, (_, container, key), number, symbol = event
+                place = f"{name(container)}.cell_contents" if isinstance(container, CellType) else (
+                    f"{name(container)}[{name(key)}]")
+                add(f"n{number} = {place} = wrap({variable(symbol)})")
             else:
                 results = []
                 for output in event[1]:
                     if output[0] == "tensor":
                         results.append(f"wrap({variable(output[1])}, {name(output[2])})")
+                    elif output[0] == "gradient":
+                        results.append(f"{tensor(output[1])}._grad")
+                    elif output[0] == "put":
+                        results.append(f"n{output[1]}")
                     else:
                         results.append(name(output[1]) if output[0] == "value" else tensor(output) if output[0] != "again"
                                        else f"results[{output[1]}]")

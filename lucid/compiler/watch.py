@@ -7,6 +7,7 @@ numbers, strings and the like by value.
 from __future__ import annotations
 
 import functools
+import operator
 import pathlib
 import sys
 import types
@@ -18,6 +19,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._random import Generator
+from ..amp import GradScaler
 from ..backends import Device
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
@@ -30,7 +32,9 @@ _MISSING = object()
 _OWN = __name__.partition(".")[0]
 _HERE = str(pathlib.Path(__file__).parents[1])
 _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy", "cupy", "numba", "torch"}
-_STEPPING = frozenset(("param_groups", "get_last_lr", "defaults"))  # by these names code reads what schedulers change
+# By these names code reads what schedulers and optimizers change.
+_STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "last_epoch", "_last_lr", "_step_count", "best",
+                       "num_bad_epochs"))
 _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
 _LARGE = 1024
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
@@ -87,13 +91,29 @@ def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
     if get is _members:
         seen = f"tuple({name(container)})" if content.__class__ is tuple else f"len({name(container)})"
         return f"{seen} == {name(content)}"
+    if get is _stepped:
+        return f"{name(_steps)}({name(container)}, {name(content)})"
     if get is _bytes:
         return f"{name(container)}.tobytes() == {name(content)}"
+    if get is _attribute and hasattr(container, key):
+        return f"{name(container)}.{key} is {name(content)}"
     return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
 
 
 def _bytes(array: np.ndarray, key: Any) -> Any:
     return array.tobytes()
+
+
+def _stepped(optimizer: Optimizer, key: Any) -> Any:
+    """The parameters of an optimizer."""
+    return tuple([param for group in optimizer.param_groups for param in group["params"]])
+
+
+def _steps(optimizer: Optimizer, params: tuple[Any, ...]) -> bool:
+    """Whether these are the parameters of an optimizer."""
+    groups = optimizer.param_groups
+    now = groups[0]["params"] if len(groups) == 1 else _stepped(optimizer, None)
+    return len(now) == len(params) and all(map(operator.is_, now, params))
 
 
 def _length(container: Any, key: Any) -> Any:
@@ -137,7 +157,7 @@ class Environment:
             self._waiting.append(content)
 
     def _visit(self, value: Any) -> None:
-        if isinstance(value, PLAIN) or id(value) in self._seen:
+        if isinstance(value, (*PLAIN, types.CodeType)) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
@@ -151,9 +171,13 @@ class Environment:
         elif isinstance(value, Module):
             self._module(value)
         elif isinstance(value, Optimizer):  # its steps are called by replays as they are
-            self._waiting += [param for group in value.param_groups for param in group["params"]]
+            params = _stepped(value, None)
+            self.places.append((_stepped, value, None, params))
+            self._waiting += params
         elif isinstance(value, LRScheduler):
             self._waiting.append(value.optimizer)
+        elif isinstance(value, GradScaler):  # so are its steps, and its scale is asked for
+            pass
         elif isinstance(value, dict):
             self.places.append((_members, value, None, _members(value, None)))
             for key in value:
@@ -181,6 +205,7 @@ class Environment:
 
     def _module(self, module: Module) -> None:
         state = module.__dict__
+        self.places.append((_length, state, None, len(state)))
         for name, content in state.items():
             if name in _REGISTRIES or not (content.__class__ is OrderedDict and not content):
                 self._place(_entry, state, name)
@@ -238,7 +263,8 @@ class Environment:
             return
         if function.__dict__:
             self._waiting.append(function.__dict__)
-        self._waiting += (function.__defaults__, function.__kwdefaults__)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self._place(_attribute, function, name)
         names = _names(function.__code__)
         variables = function.__globals__
         for name in names & variables.keys():
@@ -256,7 +282,12 @@ class Environment:
                 self._options(variables[name])
 
     def _options(self, stepper: Any) -> None:
-        optimizer = getattr(stepper, "optimizer", stepper) if isinstance(stepper, LRScheduler) else stepper
+        optimizer = stepper
+        if isinstance(stepper, LRScheduler):
+            optimizer = stepper.optimizer
+            for name, content in list(vars(stepper).items()):
+                if isinstance(content, (*PLAIN, list)):
+                    self._place(_entry, vars(stepper), name)
         if isinstance(optimizer, Optimizer):
             for group in optimizer.param_groups:
                 for name in group:

@@ -33,6 +33,7 @@ from . import (  # noqa: E402
     indexing,
     linalg,
     manipulation,
+    graphs,
     memory,
     planning,
     poisson,

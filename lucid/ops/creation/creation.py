@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes, backends
+from ... import _dtypes, _recording, backends
 from ..._layout import strided
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import INFERENCE
@@ -307,7 +307,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
         raise RuntimeError("number of steps must be non-negative")
     start, end, chosen = ends_and_dtype("linspace", start, end, dtype)
     array = backends.create("linspace", device_for(device), {"start": start, "stop": end, "num": steps})
-    return _finish(array.astype(chosen, copy=False), requires_grad)
+    return _finish(_recording.constant(array.astype(chosen, copy=False)), requires_grad)
 
 
 @fills_out
