@@ -25,7 +25,7 @@ import os
 import pathlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -33,7 +33,12 @@ sys.path.insert(0, str(ROOT / "kernels"))
 
 from lucid_kernels.cuda.runtime import source  # noqa: E402
 from lucid_kernels.simulator.nvrtc import (  # noqa: E402
-    ARCHITECTURES, CUPY_OPTIONS, CompilationError, Nvrtc, Resources, compiled_resources,
+    ARCHITECTURES,
+    CUPY_OPTIONS,
+    CompilationError,
+    Nvrtc,
+    Resources,
+    compiled_resources,
 )
 
 BASELINE = ROOT / "kernels" / "resources.json"

@@ -1,8 +1,8 @@
 """What this package changes in other libraries, and which of their private parts it relies on. Imports no Numba.
 
 No other module assigns to an object of another library. With LUCID_PATCHES=0 nothing of `PATCHES` happens: kernels compile more
-slowly, large arrays come from malloc, and dtypes have NumPy's attributes only. `SETTINGS` go through interfaces that the libraries
-document for that, and always hold.
+slowly, large arrays come from malloc, and dtypes have NumPy's attributes only. `SETTINGS` go through interfaces that the
+libraries document for that, and always hold.
 `RELIED_ON` are the methods that our subclasses override or call although they are private; a test compares their sources with
 those that they were written for.
 """
@@ -58,8 +58,8 @@ PATCHES = {
         "the sum of two arrays of 4,194,304 elements takes 0.6 to 0.8 of the time: its memory has pages already", NUMPY),
     "dtype_attributes": Change(
         "numpy.dtype: names that PyTorch's dtypes have and NumPy's lack, such as is_floating_point",
-        "lucid's dtypes are NumPy's objects, whose class can neither be derived from nor assigned to; dtypes of our own would have to "
-        "be converted for each array",
+        "lucid's dtypes are NumPy's objects, whose class can neither be derived from nor assigned to; dtypes of our own would "
+        "have to be converted for each array",
         "code that asks a dtype for them runs", NUMPY),
 }  # fmt: skip
 
