@@ -260,6 +260,24 @@ def test_errors():
         ext.op("singles(x) -> y", gpu=ext.cuda("__global__ void f(const float* x, float* y) {}", "f"))(x.detach().double().to("gpu"))
 
 
+@ext.jit(inline=True)
+def half_of(x):
+    return x / 2
+
+
+@ext.jit(exact=True)
+def halves(x, y):
+    for i in range(x.size):
+        y[i] = half_of(x[i])
+
+
+def test_the_compiler():
+    halved = ext.op("halved(x) -> y", cpu=halves)
+    assert halved(lucid.tensor([2.0, float("inf"), float("nan")])).tolist()[:2] == [1.0, float("inf")]
+    with pytest.raises(ValueError, match="neither exact nor inline"):
+        ext.jit(halves, parallel=True, exact=True)
+
+
 def test_a_second_definition_has_kernels_of_its_own():
     one = ext.op("twice_defined(x) -> y", cpu=lambda x: x + 1)
     two = ext.op("twice_defined(x) -> y", cpu=lambda x: x + 2)
