@@ -260,6 +260,30 @@ def test_errors():
         ext.op("singles(x) -> y", gpu=ext.cuda("__global__ void f(const float* x, float* y) {}", "f"))(x.detach().double().to("gpu"))
 
 
+def test_what_a_gradient_has_saved_is_watched():
+    square = ext.op("watched_square(x) -> y", cpu=lambda x: x * x)
+    square.gradient("(grad_y, x) -> grad_x", cpu=lambda grad_y, x: 2 * x * grad_y)
+    w = lucid.randn(3, requires_grad=True)
+    x = w * 1
+    y = square(x).sum()
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation: input .* of op 'watched_square'"):
+        y.backward()
+    y = square(w).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert lucid.allclose(w.grad, 4 * w)
+    with pytest.raises(RuntimeError, match="a second time \\(op 'watched_square'\\)"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="has a gradient already"):
+        square.gradient("(grad_y, x) -> grad_x", cpu=lambda grad_y, x: grad_y)
+    for signature, message in (("(grad_y, z) -> grad_x", "'z' is neither an input nor an output"),
+                               ("(grad_y, x) -> gx", "'gx' is not grad_ of an input"),
+                               ("(grad_y) -> grad_x", "add that, or say like")):
+        with pytest.raises(ValueError, match=message):
+            ext.op("unwatched(x) -> y", cpu=lambda x: x.copy()).gradient(signature, cpu=lambda grad_y: grad_y)
+
+
 @ext.jit(inline=True)
 def half_of(x):
     return x / 2
