@@ -11,7 +11,7 @@ from ..amp._policies import POLICIES
 from ..amp._state import state as autocast_state
 from ..autograd.engine import grad
 from ..autograd.errors import describe, explain
-from ..autograd.grad_mode import GRAD, enable_grad, is_grad_enabled
+from ..autograd.grad_mode import GRAD, LEVELS, enable_grad, is_grad_enabled
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf
 from ..autograd.op import Op, Vjp
@@ -44,6 +44,7 @@ class Operation:
         self.name, self.schema, self.composed, self.half, self.contiguous = schema.name, schema, composed, half, contiguous
         self.layout = Layout(schema, like, workspace, zeros)
         self.dtypes = frozenset(map(np.dtype, dtypes.split()))
+        self._checked: set[tuple[int | None, ...]] = set()  # combinations of dtypes that it takes
         self._policy = None if autocast is None else POLICIES[_AUTOCAST[autocast]]
         self.kernels = {device: tuple(kernel) if isinstance(kernel, (list, tuple)) else (kernel,)
                         for device, kernel in (("cpu", cpu), ("gpu", gpu)) if kernel is not None}
@@ -69,25 +70,38 @@ class Operation:
 
     # ---- calling it ------------------------------------------------------------------------------------------------
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        inputs, scalars = self.schema.bind(args, keywords)
-        tensors = []
-        for name, value in zip(self.schema.inputs, inputs, strict=True):
+        inputs: Sequence[Any]
+        if keywords or len(args) != len(self.schema.inputs) or self.schema.demands:
+            inputs, scalars = self.schema.bind(args, keywords)
+        else:
+            inputs, scalars = args, self.schema.scalars
+        given = None
+        for value in inputs:
             if isinstance(value, Tensor):
-                tensors.append(value)
-            elif value is not None or name not in self.schema.optional:
-                raise TypeError(f"op '{self.name}': '{name}' must be a tensor, not {type(value).__name__}")
-        if not tensors:
-            raise TypeError(f"op '{self.name}' got no tensor")
-        device = tensors[0].device.type
+                given = value if given is None else given
+            elif value is not None or not self.schema.optional:
+                self._refuse(inputs)
+        if given is None or (self.schema.optional and any(value is None for value in inputs)):
+            self._refuse(inputs)
+        assert given is not None
         now = autocast_state.get()
+        device = given.device.type if now.cpu or now.gpu else ""
         if self._policy is not None and ((device == "cpu" and now.cpu) or (device == "gpu" and now.gpu)):
             lower = now.cpu_dtype if device == "cpu" else now.gpu_dtype
             return self._policy(self._run, device, lower, tuple(inputs), scalars)
         return self._run(*inputs, **scalars)
 
+    def _refuse(self, inputs: Sequence[Any]) -> None:
+        """Raise TypeError if an input is missing or no tensor."""
+        for name, value in zip(self.schema.inputs, inputs, strict=True):
+            if not isinstance(value, Tensor) and (value is not None or name not in self.schema.optional):
+                raise TypeError(f"op '{self.name}': '{name}' must be a tensor, not {type(value).__name__}")
+        if all(value is None for value in inputs):
+            raise TypeError(f"op '{self.name}' got no tensor")
+
     def _run(self, *inputs: Any, **scalars: Any) -> Any:
-        tensors = [tensor for tensor in inputs if tensor is not None]
-        device = tensors[0].device.type
+        first = next(tensor for tensor in inputs if tensor is not None)
+        device = "cpu" if first._array.__class__ is np.ndarray else first.device.type
         if device in ("cpu", "gpu", "meta"):
             self._check_dtypes(inputs)
         if device not in self.kernels and device != "meta":
@@ -103,6 +117,9 @@ class Operation:
         return self._op(*inputs, **scalars)
 
     def _check_dtypes(self, inputs: Sequence[Any]) -> None:
+        key = tuple([None if tensor is None else tensor._array.dtype.num for tensor in inputs])
+        if key in self._checked:
+            return
         tensors = [tensor for tensor in inputs if tensor is not None]
         floating = [tensor for tensor in tensors if _dtypes.is_floating(tensor._array.dtype) or tensor._array.dtype.kind == "c"]
         found = {tensor._array.dtype for tensor in floating}
@@ -114,10 +131,13 @@ class Operation:
                 names = ", ".join(sorted(d.name for d in self.dtypes))
                 raise NotImplementedError(f"op '{self.name}' computes {names}{' and halves' * (self.half != 'refuse')}, "
                                           f"not {describe(floating)}")
+        self._checked.add(key)
 
     def _write(self, inputs: Sequence[Any], scalars: dict[str, Any]) -> Any:
         targets = [tensor for name, tensor in zip(self.schema.inputs, inputs, strict=True)
                    if name in self.schema.written and tensor is not None]
+        if grad_mode.get() & LEVELS:
+            raise RuntimeError(f"op '{self.name}' writes its inputs, and does not run inside of vmap, grad and other transforms")
         if grad_mode.get() & GRAD:
             for target in targets:
                 refuse_leaf(target, inputs)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import keyword
 import re
 from collections.abc import Sequence
@@ -25,6 +26,11 @@ class Schema:
     scalars: dict[str, Any]
     written: frozenset[str]
     optional: frozenset[str]
+
+    @functools.cached_property
+    def demands(self) -> bool:
+        """Whether it has a scalar without a default."""
+        return any(value is REQUIRED for value in self.scalars.values())
 
     def __str__(self) -> str:
         inputs = [name + "!" * (name in self.written) + "=None" * (name in self.optional) for name in self.inputs]

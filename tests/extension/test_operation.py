@@ -189,6 +189,54 @@ def test_workspace_optional_inputs_and_lists(device):
         total(x.double())
 
 
+def test_gradients_from_outputs_and_of_optional_inputs():
+    both = ext.op("both(x, bias=None) -> e, s", cpu=lambda x, bias: (np.exp(x), x if bias is None else x + bias),
+                  composed=lambda x, bias=None: (x.exp(), x * 1 if bias is None else x + bias))
+
+    def slopes(grad_e, grad_s, e, bias):
+        return grad_e * e + grad_s, None if bias is None else grad_s
+
+    both.gradient("(grad_e, grad_s, e, bias) -> grad_x, grad_bias", cpu=slopes, like={"grad_x": "e"},
+                  composed=lambda grad_e, grad_s, e, bias: (grad_e * e + grad_s, None if bias is None else grad_s))
+    x, bias = (lucid.randn(3, dtype=lucid.float64, requires_grad=True) for _ in range(2))
+    assert gradcheck(both, (x, bias))
+    assert gradgradcheck(both, (x, bias))
+    assert gradgradcheck(lambda x: both(x)[0], (x,))
+    both(x)[1].sum().backward()  # without a gradient of the other output
+    assert x.grad.tolist() == [1, 1, 1]
+
+
+def test_a_compiled_step_that_writes():
+    step = ext.op("compiled_step(p!, g, m!, *, lr, momentum=0.9) -> ()", cpu=step_on_cpu)
+    p, m = lucid.randn(4, 6), lucid.zeros(4, 6)
+
+    def train(g):
+        step(p, g, m, lr=0.1)
+
+    compiled = lucid.compile(train)
+    with lucid.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(4):
+            g, before, moment, version = lucid.randn(4, 6), p.clone(), m.clone(), p._version
+            compiled(g)
+            assert lucid.allclose(p, before - 0.1 * (0.9 * moment + g))
+            assert p._version > version
+    with pytest.raises(RuntimeError, match="does not run inside of vmap"):
+        lucid.vmap(lambda p, g, m: step(p, g, m, lr=0.1))(p, lucid.zeros(4, 6), m)
+
+
+def test_autocast_policies():
+    x = lucid.randn(3)
+    seen = {policy: ext.op(f"cast_{policy}(x) -> y", cpu=lambda x: x.copy(), autocast=policy) for policy in (
+        "promote", "lower", "float32")}
+    with lucid.autocast("cpu", dtype=lucid.bfloat16):
+        assert seen["lower"](x).dtype == lucid.bfloat16
+        assert seen["float32"](x.bfloat16()).dtype == lucid.float32
+        assert seen["promote"](x.bfloat16()).dtype == lucid.bfloat16
+    with pytest.raises(ValueError, match="autocast must be None or one of"):
+        ext.op("cast_down(x) -> y", cpu=lambda x: x.copy(), autocast="down")
+
+
 def test_errors():
     x = lucid.randn(3, 4, requires_grad=True)
     plain = ext.op("no_slope(x, *, k) -> y", cpu=lambda x, k: x * np.float32(k))
@@ -210,6 +258,48 @@ def test_errors():
         ext.op("relu6", cpu=lambda x: x)
     with pytest.raises(TypeError, match="its kernel takes 'x' as float., but it is float64"):
         ext.op("singles(x) -> y", gpu=ext.cuda("__global__ void f(const float* x, float* y) {}", "f"))(x.detach().double().to("gpu"))
+
+
+def test_what_a_gradient_has_saved_is_watched():
+    square = ext.op("watched_square(x) -> y", cpu=lambda x: x * x)
+    square.gradient("(grad_y, x) -> grad_x", cpu=lambda grad_y, x: 2 * x * grad_y)
+    w = lucid.randn(3, requires_grad=True)
+    x = w * 1
+    y = square(x).sum()
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation: input .* of op 'watched_square'"):
+        y.backward()
+    y = square(w).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert lucid.allclose(w.grad, 4 * w)
+    with pytest.raises(RuntimeError, match="a second time \\(op 'watched_square'\\)"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="has a gradient already"):
+        square.gradient("(grad_y, x) -> grad_x", cpu=lambda grad_y, x: grad_y)
+    for signature, message in (("(grad_y, z) -> grad_x", "'z' is neither an input nor an output"),
+                               ("(grad_y, x) -> gx", "'gx' is not grad_ of an input"),
+                               ("(grad_y) -> grad_x", "add that, or say like")):
+        with pytest.raises(ValueError, match=message):
+            ext.op("unwatched(x) -> y", cpu=lambda x: x.copy()).gradient(signature, cpu=lambda grad_y: grad_y)
+
+
+@ext.jit(inline=True)
+def half_of(x):
+    return x / 2
+
+
+@ext.jit(exact=True)
+def halves(x, y):
+    for i in range(x.size):
+        y[i] = half_of(x[i])
+
+
+def test_the_compiler():
+    halved = ext.op("halved(x) -> y", cpu=halves)
+    assert halved(lucid.tensor([2.0, float("inf"), float("nan")])).tolist()[:2] == [1.0, float("inf")]
+    with pytest.raises(ValueError, match="neither exact nor inline"):
+        ext.jit(halves, parallel=True, exact=True)
 
 
 def test_a_second_definition_has_kernels_of_its_own():

@@ -197,6 +197,28 @@ def test_decorators_compiled_functions_and_users_operations():
     assert [event.name for event in prof.events()] == ["a function", "profiled_double", "add"]
 
 
+def test_events_of_a_gpu(training, tmp_path, monkeypatch, device):
+    """On the simulator, as if its events told a GPU's time."""
+    if device != "gpu":
+        return
+    monkeypatch.setattr(internal, "simulated", lambda: False)
+    with profile(profile_memory=True) as prof:
+        training()
+    linear = next(event for event in prof.events() if event.name == "linear")
+    assert linear.device == "gpu"
+    assert linear.device_time >= 0
+    linear.device_ns = 5000
+    found = {event.key: event for event in prof.key_averages()}
+    assert found["nn.Module: Net"].device_time_total >= found["linear"].self_device_time_total >= 5
+    assert found["linear"].self_device_memory_usage == 80
+    text = prof.key_averages().table(sort_by="self_cuda_time_total")
+    assert "Self GPU" in text
+    assert "GPU Mem" in text
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {"kernel", "cpu_op"} <= {event.get("cat") for event in events if event["name"] == "linear"}
+
+
 def test_errors():
     with profile(), pytest.raises(RuntimeError, match="another profiler records"):
         profile().start()

@@ -294,7 +294,7 @@ def faked(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("faked")
 def test_ceilings() -> None:
-    measured = importlib.import_module("bench.gpu_roofline").GpuRoofline()
+    measured = importlib.import_module("lucid_kernels.measuring.gpu_roofline").GpuRoofline()
     assert measured.peak(arithmetic="tf32") == pytest.approx(3 * measured.peak(arithmetic="3xtf32"))
     assert measured.floor(1 << 20, "triad", 1 << 40, arithmetic="bfloat16")
 
