@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = "amp compiler distributed distributions hub models multiprocessing testing types utils"
+_MODULES = "amp compiler distributed distributions hub models multiprocessing onnx testing types utils"
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
