@@ -5,8 +5,8 @@ import importlib
 from typing import Any
 
 _MODULES = """
-amp array_api compiler distributed distributions extension hub kernels models multiprocessing overrides profiler sparse
-testing types utils"""
+amp array_api compiler distributed distributions extension hub kernels models multiprocessing onnx overrides profiler
+sparse testing types utils"""
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled

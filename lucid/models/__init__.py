@@ -13,5 +13,7 @@ from . import alexnet, bert, bert_heads, gpt2, lenet, mobilenet, resnet, unet, v
 from .pretrained import from_pretrained, save_pretrained
 from .registry import create_model, list_models, register_model
 
-__all__ = ["alexnet", "bert", "bert_heads", "create_model", "from_pretrained", "gpt2", "lenet", "list_models", "mobilenet", "register_model",
-           "resnet", "save_pretrained", "unet", "vgg", "vision_transformer"]
+__all__ = [
+    "alexnet", "bert", "bert_heads", "create_model", "from_pretrained", "gpt2", "lenet", "list_models", "mobilenet", "register_model",
+    "resnet", "save_pretrained", "unet", "vgg", "vision_transformer",
+]

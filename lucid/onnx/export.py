@@ -1,0 +1,275 @@
+"""`export`: a model as a file of ONNX."""
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+import numpy as np
+import onnx
+
+from .. import __version__ as _version
+from .._pytree import tree_flatten, tree_unflatten
+from ..autograd import no_grad
+from ..nn.modules.module import Module
+from ..serialization.output_file import written_at
+from ..tensor import Tensor, wrap
+from . import elementwise, layers, recurrent, reductions, shapes
+from .errors import ExportError
+from .graph import EMITTERS, Graph, element_type
+from .runs import Length, merge
+from .tracing import Event, Ref, Trace, evaluating, refs
+
+__all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes"]
+
+_LARGEST = 2_000_000_000  # bytes: a file of Protocol Buffers has no more than 2 GiB
+#: What is added to a dynamic length, or what it is multiplied by, in each run: mixed parity shows what is rounded.
+_PLANS: tuple[tuple[Callable[[int, int], int], tuple[tuple[int, ...], ...]], ...] = (
+    (lambda n, more: n + more, ((0, 1, 3, 6), (0, 3, 1, 4), (0, 2, 5, 1), (0, 4, 6, 3), (0, 5, 2, 7), (0, 6, 4, 2))),
+    (lambda n, times: n * times, ((1, 2, 3, 5), (1, 3, 2, 4), (1, 2, 5, 3), (1, 4, 3, 2))),
+    (lambda n, less: n - less, ((0, 1, 2, 3), (0, 2, 1, 4), (0, 3, 2, 1))),
+)
+
+
+def export(model: Module, args: Any = (), f: str | os.PathLike[str] | IO[bytes] | None = None, *,
+           kwargs: Mapping[str, Any] | None = None, input_names: Sequence[str] | None = None,
+           output_names: Sequence[str] | None = None, opset_version: int = 18,
+           dynamic_axes: Mapping[str, Any] | None = None, dynamic_shapes: Any = None) -> onnx.ModelProto:
+    """Write `model` to the file `f` as a graph of ONNX, and return it; the names of the arguments are PyTorch's.
+
+    ::
+
+        x = lucid.randn(1, 3, 224, 224)
+        lucid.onnx.export(model, (x,), "model.onnx", input_names=["image"], output_names=["scores"],
+                          dynamic_axes={"image": {0: "batch"}, "scores": {0: "batch"}})
+
+    The model is called in evaluation mode, some times, with `args` (a tensor or a tuple) and `kwargs`, and with other elements
+    and other lengths of the dynamic axes: tensors among them are the inputs of the graph, everything else is fixed. Axes are
+    named by `dynamic_axes`, ``{name: {axis: length}}`` or ``{name: [axes]}``, or by `dynamic_shapes`, the same by the names of
+    arguments or in their order; equal names are one length, all others are fixed.
+
+    A length in the graph is what it was in those calls: the length of some tensor, or a sum or product of such; code that treats
+    long inputs in another way than these is not seen. Where calls differ otherwise, as where Python reads an element (`if x > 0`),
+    where a number depends on the elements, and where ONNX has no operator, `ExportError` names the line.
+    """
+    if not isinstance(model, Module):
+        raise TypeError(f"expected a Module, not {type(model).__name__}")
+    if opset_version < 18:
+        raise ValueError(f"opset_version must be at least 18, not {opset_version}")
+    args = args if isinstance(args, tuple) else (args,)
+    leaves, spec = tree_flatten((args, dict(kwargs or {})))
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+    if not places:
+        raise ValueError("args and kwargs hold no tensor")
+    defaults = _argument_names(model, args, kwargs or {})
+    names = list(defaults)
+    if input_names is not None:
+        if len(input_names) > len(names):
+            raise ValueError(f"input_names has {len(input_names)} names for {len(names)} tensors")
+        names[:len(input_names)] = input_names
+    if len(set(names)) < len(names):
+        raise ValueError(f"two inputs have one name: {names}")
+    if dynamic_axes is not None and dynamic_shapes is not None:
+        raise ValueError("dynamic_axes and dynamic_shapes say the same: give one of them")
+    given = dynamic_axes if dynamic_shapes is None else dynamic_shapes
+    axes, output_axes = _dynamic(given, names, defaults, [leaves[place].ndim for place in places])
+    traces = _traces(model, [leaves[place] for place in places], axes, lambda tensors: _call(model, leaves, spec, places, tensors))
+    proto = _written(traces, names, output_names, axes, output_axes, opset_version, type(model).__name__)
+    if f is not None:
+        _save(proto, f)
+    return proto
+
+
+# ---- inputs --------------------------------------------------------------------------------------------------------------
+def _argument_names(model: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[str]:
+    """A name for each tensor: that of the argument, with numbers for several in one."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    spare = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "input")
+    found = []
+    for place, value in enumerate(args):
+        found.append((positional[place] if place < len(positional) else f"{spare}_{place - len(positional)}", value))
+    names = []
+    for name, value in [*found, *kwargs.items()]:
+        count = sum(isinstance(leaf, Tensor) for leaf in tree_flatten(value)[0])
+        names += [name] if count == 1 else [f"{name}_{number}" for number in range(count)]
+    return names
+
+
+Axes = list[dict[int, str]]  # of each input: the names of its dynamic lengths
+
+
+def _dynamic(given: Any, names: list[str], defaults: list[str], ranks: list[int]) -> tuple[Axes, dict[str, dict[int, str]]]:
+    """The names of the dynamic lengths of inputs, and those that are given for outputs."""
+    axes: Axes = [{} for _ in names]
+    outputs: dict[str, dict[int, str]] = {}
+    if given is None:
+        return axes, outputs
+    entries = dict(given) if isinstance(given, Mapping) else dict(zip(names, given, strict=False))
+    for key, value in entries.items():
+        named = dict(value) if isinstance(value, Mapping) else {} if value is None else {
+            axis: f"{key}_dynamic_axes_{number}" for number, axis in enumerate(value, 1)}
+        named = {axis: str(getattr(name, "__name__", name)) for axis, name in named.items() if name is not None}
+        place = names.index(key) if key in names else defaults.index(key) if key in defaults else None
+        if place is None:
+            outputs[key] = named
+            continue
+        for axis, name in named.items():
+            if not -ranks[place] <= axis < ranks[place]:
+                raise ValueError(f"the input {key!r} has no axis {axis}, only {ranks[place]} dimensions")
+            axes[place][axis % ranks[place]] = name
+    return axes, outputs
+
+
+# ---- runs ----------------------------------------------------------------------------------------------------------------
+def _call(model: Module, leaves: list[Any], spec: Any, places: list[int], tensors: Sequence[Tensor]) -> Any:
+    filled = list(leaves)
+    for place, tensor in zip(places, tensors, strict=True):
+        filled[place] = tensor
+    args, kwargs = tree_unflatten(filled, spec)
+    return model(*args, **kwargs)
+
+
+def _traces(model: Module, inputs: list[Tensor], axes: Axes, call: Callable[[Sequence[Tensor]], Any]) -> list[Trace]:
+    """Runs of other elements and lengths. Those of the first plan that the model takes."""
+    lengths: dict[str, int] = {}
+    for tensor, named in zip(inputs, axes, strict=True):
+        for axis, name in named.items():
+            if lengths.setdefault(name, tensor.shape[axis]) != tensor.shape[axis]:
+                raise ValueError(f"the length {name!r} is {lengths[name]} of one input and {tensor.shape[axis]} of another")
+    state = dict(model.named_parameters()) | dict(model.named_buffers())
+    with evaluating(model), no_grad():
+        error: Exception | None = None
+        for changed in _lengths(lengths):
+            try:
+                return [_traced(_varied(inputs, axes, run, number), state, call) for number, run in enumerate(changed)]
+            except ExportError:
+                raise
+            except Exception as raised:
+                if not lengths:
+                    raise
+                error = error or raised
+        raise ExportError(f"the model does not take other lengths of {', '.join(map(repr, lengths))}: {error}. Are two lengths that "
+                          "must be equal called by one name?") from error
+
+
+def _lengths(given: dict[str, int]) -> Iterator[list[dict[str, int]]]:
+    """The lengths of the runs, by plans."""
+    if not given:
+        yield [{}, {}]
+        return
+    for change, rows in _PLANS:
+        columns = [[change(max(length, 2), step) for step in rows[place % len(rows)]]
+                   for place, length in enumerate(given.values())]
+        if all(length > 1 for column in columns for length in column):
+            yield [dict(zip(given, run, strict=True)) for run in zip(*columns, strict=True)]
+
+
+def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int) -> list[Tensor]:
+    """The inputs with these lengths: elements are repeated, and in later runs other ones stand in each place."""
+    generator = random.Random(run)
+    found = []
+    for tensor, named in zip(inputs, axes, strict=True):
+        array = tensor.detach().numpy(force=True)
+        for axis, name in named.items():
+            array = np.take(array, np.arange(lengths[name]) % array.shape[axis], axis)
+        array = array.copy()
+        if run:
+            flat = array.reshape(-1)
+            order = list(range(flat.size))
+            generator.shuffle(order)
+            flat[:] = flat[order]
+            if array.dtype.kind == "f":
+                array = (array * np.asarray(1 + 0.03 * run, array.dtype)).astype(array.dtype)
+        found.append(wrap(array))
+    return found
+
+
+def _traced(inputs: list[Tensor], state: dict[str, Tensor], call: Callable[[Sequence[Tensor]], Any]) -> Trace:
+    trace = Trace(inputs, state)
+    result = trace.run(lambda: call(inputs))
+    leaves = [leaf for leaf in tree_flatten(result)[0] if leaf is not None]
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise ExportError(f"the model returns a {type(leaf).__name__}; a graph returns tensors")
+    trace.outputs = [trace.output(leaf) for leaf in leaves]
+    return trace
+
+
+# ---- the file ------------------------------------------------------------------------------------------------------------
+def _written(traces: list[Trace], names: list[str], output_names: Sequence[str] | None, axes: Axes,
+             output_axes: dict[str, dict[int, str]], opset_version: int, title: str) -> onnx.ModelProto:
+    values, events = merge(traces)
+    graph = Graph(values, events)
+    graph.used = {ref.value for event in events for ref in refs((event.operands, event.attributes))} | set(traces[0].outputs)
+    for number, name in enumerate(names):
+        graph.set(number, name)
+    wanted = _needed(events, traces[0].outputs, values)
+    for event in events:
+        if id(event) in wanted:
+            graph.line = event.line
+            _write(graph, event)
+    outputs = list(output_names or [])
+    outputs += [f"output_{number}" if len(traces[0].outputs) > 1 else "output"
+                for number in range(len(outputs), len(traces[0].outputs))]
+    for number, name in zip(traces[0].outputs, outputs, strict=True):
+        graph.nodes.append(onnx.helper.make_node("Identity", [graph.name(Ref(number))], [name]))
+    symbols = {lengths.runs: name for number, named in enumerate(axes) for axis, name in named.items()
+               if isinstance(lengths := values[number].shape[axis], Length)}
+
+    def described(name: str, number: int, named: dict[int, str]) -> onnx.ValueInfoProto:
+        shape = [named.get(axis) or (symbols.get(length.runs) or f"{name}_{axis}" if isinstance(length, Length) else length)
+                 for axis, length in enumerate(values[number].shape)]
+        return onnx.helper.make_tensor_value_info(name, element_type(values[number].dtype), shape)
+
+    made = onnx.helper.make_graph(
+        graph.nodes, title, [described(name, number, axes[number]) for number, name in enumerate(names)],
+        [described(name, number, output_axes.get(name, {})) for number, name in zip(traces[0].outputs, outputs, strict=True)],
+        [onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+         for name, array in _used(graph).items()])
+    opset = onnx.helper.make_opsetid("", opset_version)
+    proto = onnx.helper.make_model(made, opset_imports=[opset], producer_name="lucid", producer_version=_version,
+                                   ir_version=onnx.helper.find_min_ir_version_for([opset]))
+    if sum(array.nbytes for array in graph.initializers.values()) < _LARGEST:
+        onnx.checker.check_model(proto, full_check=True)
+    return proto
+
+
+def _needed(events: list[Event], outputs: list[int], values: Any) -> set[int]:
+    """The calls, by id, whose results lead to the outputs and are no constants."""
+    wanted, found = set(outputs), set()
+    for event in reversed(events):
+        if any(number in wanted and values[number].constant is None for number in event.results if number is not None):
+            found.add(id(event))
+            wanted |= {ref.value for ref in refs((event.operands, event.attributes))}
+    return found
+
+
+def _write(graph: Graph, event: Event) -> None:
+    emitter = EMITTERS.get(event.kernel)
+    if emitter is None:
+        raise ExportError(f"{event.line}: the operation '{event.kernel}' cannot be exported to ONNX")
+    for number, name in zip(event.results, emitter(graph, event), strict=True):
+        if number is not None and name is not None:
+            graph.set(number, name)
+
+
+def _used(graph: Graph) -> dict[str, np.ndarray]:
+    """The initializers that nodes read."""
+    read = {name for node in graph.nodes for name in node.input}
+    return {name: array for name, array in graph.initializers.items() if name in read}
+
+
+def _save(proto: onnx.ModelProto, f: str | os.PathLike[str] | IO[bytes]) -> None:
+    if not isinstance(f, (str, os.PathLike)):
+        f.write(proto.SerializeToString())
+        return
+    path = pathlib.Path(f)
+    if sum(tensor.ByteSize() for tensor in proto.graph.initializer) < _LARGEST:
+        with written_at(path) as file:
+            file.write(proto.SerializeToString())
+    else:  # the weights beside it
+        onnx.save_model(proto, str(path), save_as_external_data=True, location=f"{path.name}.data")
