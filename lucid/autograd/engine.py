@@ -16,6 +16,7 @@ from .. import _clock as clock
 from .. import backends
 from .._writers import writes
 from ..backends import TABLES
+from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
 from .accumulation import Pieces, SliceVjp, add_piece, plus, sum_of_two
 from .errors import describe_one, saved_from
@@ -410,14 +411,24 @@ def _root(array: Any) -> Any:
     return array if array.base is None else array.base
 
 
-def _private(array: Any, handed_out: dict[int, Any]) -> Any:
-    """`array`, or a copy of it if somebody else holds its memory or it is not plain contiguous memory."""
+def _private(array: Any, handed_out: dict[int, Any], like: Any = None) -> Any:
+    """`array`, or a copy of it if somebody else holds its memory, or it does not lie as `like` does. That is row-major without
+    gaps; what is given may lie in another order without gaps.
+    """
     root = array.base
     if root is None:
         root = array
     key = id(root)
-    if key in handed_out or not array.flags.c_contiguous:
-        array = backends.run("copy", (array,))
+    axes = None
+    if like is not None and not like.flags.c_contiguous and like.shape == array.shape:
+        axes = memory_axes(like)
+        if not like.transpose(axes).flags.c_contiguous:
+            axes = None
+    ordered = array if axes is None else array.transpose(axes)
+    if key in handed_out or not ordered.flags.c_contiguous:
+        array = backends.run("copy", (ordered,))
+        if axes is not None:
+            array = array.transpose(inverse(axes))
         root = _root(array)
         key = id(root)
     handed_out[key] = root
@@ -436,7 +447,7 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
         handed_out[id(_root(gradient._array))] = gradient
         tensor._grad = gradient
     elif old is None:
-        tensor._grad = wrap(_private(gradient._array, handed_out))
+        tensor._grad = wrap(_private(gradient._array, handed_out, tensor._array))
     elif old._node is not None:
         tensor._grad = plus(old.detach(), gradient)
     elif old._array.__class__ is not gradient._array.__class__ and hasattr(old._array, "is_sparse"):

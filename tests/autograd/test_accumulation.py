@@ -220,3 +220,20 @@ def test_one_tensor_as_the_gradient_of_two(device):
     (x + y).backward(upstream)  # no memory is shared that was not before
     x.grad.add_(5)
     assert y.grad.tolist() == upstream.tolist() == [1, 1]
+
+
+def test_a_gradient_lies_as_its_leaf(device):
+    """Without gaps, in the leaf's order of the dimensions if that has no gaps either: as in PyTorch."""
+    def strides(leaf, other):
+        leaf = leaf.requires_grad_()
+        (leaf * other).sum().backward()
+        assert leaf.grad.tolist() == other.tolist()
+        return leaf.grad.stride()
+
+    plain, turned = lucid.rand(3, 4, device=device), lucid.rand(4, 3, device=device).t()
+    assert strides(turned.detach(), plain) == strides(turned.detach(), turned) == (1, 3)
+    assert strides(plain.detach(), turned) == strides(plain.detach(), plain) == (4, 1)
+    assert strides(lucid.rand(3, 8, device=device)[:, ::2], turned) == (4, 1)
+    layer = lucid.nn.Conv2d(2, 3, 3, device=device).to(memory_format=lucid.channels_last)
+    layer(lucid.rand(1, 2, 4, 4, device=device)).sum().backward()
+    assert layer.weight.grad.stride() == layer.weight.stride() == (18, 1, 6, 2)

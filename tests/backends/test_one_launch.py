@@ -48,6 +48,17 @@ def test_one_operation(dtype: Any) -> None:
         assert operations(lambda a=a: gpu.TABLE["copy"](a)) == 1
 
 
+@pytest.mark.parametrize("dtype", [lucid.float16, lucid.float32, lucid.int64])
+def test_a_choice_by_a_mask(dtype: Any) -> None:
+    x = (lucid.rand(6, 10) * 4).to(dtype).to("gpu")
+    mask = lucid.rand(6, 10).to("gpu") > 0.5
+    number = 2
+    other = x + x
+    assert operations(lambda: lucid.where(mask, x, other)) == operations(lambda: lucid.where(mask[:1], number, other)) == 1
+    assert operations(lambda: x.masked_fill(mask, number)) == operations(lambda: x.masked_fill_(mask[0], number)) == 1
+    assert x[:, mask[0]].cpu().tolist() == lucid.full((6, int(mask[0].sum())), number, dtype=dtype).tolist()
+
+
 def test_a_plan_serves_all_numbers() -> None:
     x = lucid.rand(6, 10).to("gpu")
     x * 2.5

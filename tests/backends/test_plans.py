@@ -147,6 +147,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "copy": lambda: Case(normal(4, 6), axes=[None, (1, 0)]),
     "cast": lambda: Case(normal(4, 6), dtype=[np.dtype(np.float16), np.dtype(np.float64)]),
     **{name: lambda: Case(normal(4, 6), normal(4, 6), normal(4, 6), axis=[1, 0]) for name in ("concatenate", "stack")},
+    "where": lambda: Case(normal(4, 6) > 0, normal(4, 6), normal(4, 6)),
+    "masked_fill": lambda: Case(normal(4, 6), normal(6) > 0, normal(1)),
     "fill": lambda: Case(normal(4, 6), value=[2.5, 0.0, -0.0]),
     "check_bounds": lambda: Case(np.arange(5), low=[0, -1], high=[5, 6], message=["{value} of {limit}", "{limit}, {value}"]),
     "matmul": lambda: Case(normal(2, 5, 5), normal(2, 5, 5), transpose_a=[False, True], transpose_b=[False, True]),
@@ -198,7 +200,7 @@ def test_a_plan_computes_what_the_launcher_does_with_every_attribute_and_other_v
     variants = [case.attributes, *({**case.attributes, key: value} for key, values in case.others.items() for value in values)]
     for _ in range(2):  # recorded, repeated
         for attributes in variants:
-            arrays = [_on_gpu(array if array is None or array.dtype.kind == "i" else array * 1.5) for array in case.arrays]
+            arrays = [_on_gpu(array if array is None or array.dtype.kind in "ib" else array * 1.5) for array in case.arrays]
             _same(entry(*arrays, **attributes), plain(*arrays, **attributes))
     launch.forget_pending()
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch, words
+from lucid_kernels.cuda.runtime import launch, recycling, words
 
 _MOST_KNOWN = 64  # lists
 Row = Sequence[Any]  # the arrays of a tensor: itself, its gradient, its state; None of what the options do not need
@@ -121,6 +121,7 @@ class _List:
         self.counts: list[Any] = []
         self.parts = [0]
         self.sizes: list[int] = []
+        self.strides: list[tuple[int, ...] | None] = []  # of the arrays of a row, where they have no gaps but are not row-major
         self.addresses: list[int] = []
         self.numbers: list[int] = []
         self.copies: list[tuple[Any, Any]] = []
@@ -128,14 +129,17 @@ class _List:
 
     def add(self, row: Row, numbers: Counts, rule: Rule) -> None:
         """Add a tensor."""
-        size, dtype, addresses = row[0].size, self.dtype, self.addresses
+        param, dtype, addresses = row[0], self.dtype, self.addresses
+        size = param.size
+        strides = None if param._c_contiguous or not recycling.has_no_gaps(param) else param.strides
         self.sizes.append(size)
+        self.strides.append(strides)
         self.parts.append(self.parts[-1] - (-size // _PART))
         for array in row:
             if array is None:
                 addresses.append(0)
             else:
-                addresses.append((array if array._c_contiguous and array.dtype == dtype else self.copied(array, dtype)).data.ptr)
+                addresses.append((array if _lies(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr)
         addresses += [0] * (2 + rule.moments - len(row))
         if numbers:
             single = np.float32
@@ -143,8 +147,10 @@ class _List:
         else:
             self.numbers += [0] * rule.counted
 
-    def copied(self, array: Any, dtype: Any) -> Any:
-        """A copy without gaps, which is written back after the launch."""
+    def copied(self, array: Any, dtype: Any, strides: tuple[int, ...] | None = None) -> Any:
+        """A copy without gaps, row-major or with its dimensions as `strides` has them, which is written back after the launch."""
+        if strides is not None:
+            array = array.transpose(sorted(range(array.ndim), key=strides.__getitem__, reverse=True))
         copy = cupy.array(array, dtype, order="C")
         self.copies.append((copy, array))
         return copy
@@ -178,8 +184,8 @@ class _List:
                 return False
             self.numbers_given = numbers
         stride = len(self.addresses) // len(self.sizes)
-        for number, grad in enumerate(arrays[1::width]):
-            if not grad._c_contiguous or grad.dtype != dtype:
+        for number, (grad, strides) in enumerate(zip(arrays[1::width], self.strides, strict=True)):
+            if not _lies(grad, dtype, strides):
                 return False
             self.addresses[number * stride + 1] = grad.data.ptr
         return True
@@ -195,6 +201,11 @@ class _List:
              np.int32(numbers is None)))
         for copy, array in self.copies:
             array[...] = copy
+
+
+def _lies(array: Any, dtype: Any, strides: tuple[int, ...] | None) -> bool:
+    """Whether the kernel can take `array` as it is: row-major, or as the parameter lies that has these `strides`."""
+    return array.dtype == dtype and (array._c_contiguous if strides is None else array.strides == strides)
 
 
 _known: dict[Any, _List] = {}

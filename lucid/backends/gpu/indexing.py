@@ -6,15 +6,15 @@ from typing import Any
 
 import cupy
 import cupyx
-import ml_dtypes
 import numpy as np
+from lucid_kernels.cuda.elementwise import ternary
 
 from ..common import embedding_bag, indexing
 from ..merge import merge
+from . import planning
 
 Array = Any
 Kernel = Callable[..., Any]
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def scatter_add(array: Array, index: Any, values: Array) -> None:
@@ -67,18 +67,16 @@ def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
 
 def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
     """`x` with `value` where `mask` is true."""
+    if ternary.suits(mask, value, x) and (out is None or (out.shape == x.shape and out.dtype == x.dtype)):
+        return ternary.where(mask, value, x, out=out)
     result = x.copy() if out is None else out
     cupy.copyto(result, value if hasattr(value, "dtype") else cupy.full((), value, x.dtype), where=mask)
     return result
 
 
 def where(condition: Array, a: Any, b: Any) -> Array:
-    """CuPy's `where`, whose result for bfloat16 would be float32: their bits are chosen instead."""
-    dtypes = {value.dtype for value in (a, b) if hasattr(value, "dtype")}
-    if dtypes != {_BFLOAT16}:
-        return cupy.where(condition, a, b)
-    a, b = (cupy.asarray(value, _BFLOAT16).view(np.uint16) for value in (a, b))
-    return cupy.where(condition, a, b).view(_BFLOAT16)
+    """`a` where `condition` is true, else `b`."""
+    return ternary.where(condition, a, b) if ternary.suits(condition, a, b) else cupy.where(condition, a, b)
 
 
 def index_select_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
@@ -95,5 +93,5 @@ _COMMON: dict[str, Kernel] = indexing.table(cupy, scatter_add, _combine_at)
 _OWN = {"embedding", "gather", "index_select", "index_select_grad"}  # kernels of ours, and the function above
 TABLE: dict[str, Kernel] = merge(
     {name: entry for name, entry in _COMMON.items() if name not in _OWN}, embedding_bag.table(cupy, scatter_add),
-    {function.__name__: function for function in _FUNCTIONS},
+    planning.all_planned({function.__name__: function for function in _FUNCTIONS}),
     {"nonzero": cupy.nonzero, "take": cupy.take, "take_along_axis": cupy.take_along_axis})

@@ -303,6 +303,25 @@ def test_strided_mixed_and_repeated_tensors(cp, kernels):
     same(host(rows), host(expected))
 
 
+def test_one_order_of_dimensions_is_read_as_it_lies(cp, kernels):
+    rows, expected = lists(cp, (24, 24, 24)), lists(cp, (24, 24, 24))
+
+    def turned(row, shape):
+        return [None if a is None else a.reshape(shape).transpose(0, 2, 1).copy().transpose(0, 2, 1) for a in row]
+
+    rows[0], rows[1], rows[2] = turned(rows[0], (2, 3, 4)), turned(rows[1], (2, 12, 1)), turned(rows[2], (1, 4, 6))
+    for step in range(3):
+        launches().clear()
+        adam(cp, kernels, rows, [[float(step)]] * 3)
+        assert [entry[0].partition("<")[0] for entry in launches() if not entry[0].startswith("store")] == ["multi_tensor"]
+        adam(cp, kernels, expected, [[float(step)]] * 3)
+    rows[2][1] = rows[2][1].copy(order="C")  # a gradient in another order
+    for each in (rows, expected):
+        each[2][1] *= 2
+        adam(cp, kernels, each, [[3.0]] * 3)
+    same(host([[None if a is None else a.reshape(24) for a in row] for row in rows]), host(expected))
+
+
 def test_nan_stays_in_its_element(cp, kernels):
     for rule, case in ALL:
         width, (own, moments, numbers) = 2 + kernels.RULES[rule].moments, case
