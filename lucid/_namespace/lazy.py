@@ -33,7 +33,9 @@ LAZY: dict[str, dict[str, str]] = {
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
     "lucid.utils": {name: f"lucid.utils.{name}" for name in (
         "_pytree benchmark checkpoint data dlpack hooks model_zoo tensorboard".split())},
-    "lucid.nn": {name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
+    "lucid.nn": {**{name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
+                 "Container": "lucid.nn.modules.container:Container", "NLLLoss2d": "lucid.nn.modules.loss:NLLLoss2d",
+                 "factory_kwargs": "lucid.nn.modules.utils:factory_kwargs"},
 }
 
 

@@ -125,7 +125,8 @@ def _pow(name: str) -> Callable[..., Any]:
 
     def function(self: Any, exponent: Any) -> Any:
         if isinstance(self, SCALARS) and not inplace:
-            return tuple([self ** tensor for tensor in _checked(name, 1, exponent)])
+            base: Any = self
+            return tuple([base ** tensor for tensor in _checked(name, 1, exponent)])
         exponents = _each(name, _checked(name, 0, self), exponent)
         return _result(self, inplace, [getattr(tensor, method)(value) for tensor, value in zip(self, exponents, strict=True)])
 
