@@ -19,6 +19,7 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `memory_format`: row-major, channels last and other orders.
 `out`: results in memory that is there already.
 `boxes`: whether parts of an array overlap.
+`sparse`: arrays in which only some elements are kept, on the devices of others.
 `storage`: arrays over one piece of memory.
 `pickling`: that memory in pickles, once for all tensors over it.
 `sharing`: where older pickles look for `storage` and `pickling`.

@@ -4,6 +4,8 @@ A sparse tensor keeps the elements that are not zero: `lucid.sparse_coo_tensor` 
 (COO), `lucid.sparse_csr_tensor` and `Tensor.to_sparse_csr` matrices by rows. They are differentiated like others, and run on the
 CPU and on a GPU. An operation that has no rule for them raises NotImplementedError; none makes a dense tensor unasked. Imported
 when first asked for.
+
+`invariants`: the switch for checks of indices.
 """
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 `arrays`: COO and compressed arrays.
 `table`: the operations that take such an array as a whole; those on its elements are made of others, in `lucid/ops/sparse`.
-`products`: what products ask of the backends.
 """
 from __future__ import annotations
 
