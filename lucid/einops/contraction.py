@@ -15,8 +15,8 @@ def einsum(*tensors_and_pattern: Any) -> Tensor:
     """Sums of products: ``einsum(x, y, 'b i j, b j k -> b i k')``, with the pattern last, as in einops, or first.
 
     Axes have names of any length, separated by spaces. Where each tensor has a single word that is not the name of its only
-    dimension, each letter is an axis, as in `lucid.einsum`: 'ij,jk->ik'. Raises ValueError without a tensor, a pattern, or ``->`` in it,
-    NotImplementedError for parentheses and numbers, EinopsError for an axis that no tensor has.
+    dimension, each letter is an axis, as in `lucid.einsum`: 'ij,jk->ik'. Raises ValueError without a tensor, a pattern, or
+    ``->`` in it, NotImplementedError for parentheses and numbers, EinopsError for an axis that no tensor has.
     """
     given = list(tensors_and_pattern)
     if len(given) < 2:
