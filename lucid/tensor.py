@@ -522,7 +522,8 @@ class Tensor:
             if dl_device[0] not in (1, 2):
                 raise BufferError(f"a tensor cannot go to the device {tuple(dl_device)} of DLPack")
             if copy is False:
-                raise BufferError(f"a tensor on {self.device} cannot go to the device {tuple(dl_device)} of DLPack without a copy")
+                raise BufferError(f"a tensor on {self.device} cannot go to the device {tuple(dl_device)} of DLPack "
+                                  "without a copy")
             moved = self.to("cpu" if dl_device[0] == 1 else backends.Device("gpu", dl_device[1]))
             return moved.__dlpack__(stream=stream if dl_device[0] == 2 else None, max_version=max_version)
         backends.note_read(self._array)

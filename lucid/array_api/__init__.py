@@ -1,13 +1,15 @@
 """The Python array API standard 2024.12 (https://data-apis.org/array-api/2024.12): what `x.__array_namespace__()` returns.
 
-A namespace of its own, because `lucid` itself has PyTorch's names and behaviour, which the standard contradicts in places: there
-`sort` returns values alone, `max` takes several axes, `var` divides by the number of elements, a 0-d array takes part in the
-promotion of dtypes like any other, `repeat` is `repeat_interleave`. Arrays are `lucid.Tensor`, on every device and with gradients;
+A namespace of its own, because `lucid` itself has PyTorch's names and behaviour, which the standard contradicts: in it `sort`
+returns values alone, `max` takes several axes, `var` divides by the number of elements, a 0-d array takes part in the promotion
+of dtypes like any other, `repeat` is `repeat_interleave`. Arrays are `lucid.Tensor`, on every device and with gradients;
 their operators and methods are PyTorch's. The dtypes uint16, uint32 and uint64 are missing.
 
 `_creation`, `_elementwise`, `_manipulation`, `_searching`, `_sets`, `_statistics`: the functions by the standard's chapters.
-`_dtypes`: dtypes, their limits and kinds. `_info`: what the namespace says of itself. `_operands`: Python scalars and 0-d arrays
-beside arrays. `linalg`, `fft`: the two extensions.
+`_dtypes`: dtypes, their limits and kinds.
+`_info`: what the namespace says of itself.
+`_operands`: Python scalars and 0-d arrays beside arrays.
+`linalg`, `fft`: the two extensions.
 """
 from math import e, inf, nan, pi
 

@@ -16,8 +16,9 @@ __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 def _dtypes_of_kinds() -> dict[str, tuple[Any, ...]]:
     signed = (lucid.int8, lucid.int16, lucid.int32, lucid.int64)
     real, complexes = (lucid.float32, lucid.float64), (lucid.complex64, lucid.complex128)
-    return {"bool": (lucid.bool,), "signed integer": signed, "unsigned integer": (lucid.uint8,), "integral": (*signed, lucid.uint8),
-            "real floating": real, "complex floating": complexes, "numeric": (*signed, lucid.uint8, *real, *complexes)}
+    return {"bool": (lucid.bool,), "signed integer": signed, "unsigned integer": (lucid.uint8,),
+            "integral": (*signed, lucid.uint8), "real floating": real, "complex floating": complexes,
+            "numeric": (*signed, lucid.uint8, *real, *complexes)}
 
 
 #: The standard's dtypes by their kinds. lucid's half-precision dtypes are real and floating-point too, but not of the standard.

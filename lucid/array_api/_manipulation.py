@@ -81,7 +81,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Tensor:
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
-    """`x` in another shape: a copy if `copy`, a view if possible. Raises ValueError if `copy` is False and no view is possible."""
+    """`x` in another shape: a copy if `copy`, else a view if possible. Raises ValueError if `copy` is False and it is not."""
     if copy is False:
         try:
             return x.view(shape)

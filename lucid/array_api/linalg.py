@@ -8,9 +8,9 @@ import lucid
 from .. import Tensor
 from ._operands import axes_of, together
 
-__all__ = ["cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-           "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot",
-           "vector_norm"]
+__all__ = ["cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+           "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace",
+           "vecdot", "vector_norm"]
 
 
 class _Eigen(NamedTuple):
@@ -59,9 +59,10 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def _with_one_axis(name: str, x1: Tensor, x2: Tensor, axis: int) -> list[Tensor]:
-    """Both in one dtype. Raises ValueError if `axis`, which does not broadcast, is not of one length, or counted from the front."""
-    if not -min(x1.ndim, x2.ndim) <= axis < 0:
-        raise ValueError(f"{name}: axis {axis} is not one of the last {min(x1.ndim, x2.ndim)} axes, counted from the end as -1 and on")
+    """Both in one dtype. Raises ValueError if `axis` is of two lengths (it does not broadcast) or not counted from the end."""
+    shared = min(x1.ndim, x2.ndim)
+    if not -shared <= axis < 0:
+        raise ValueError(f"{name}: axis {axis} is none of the last {shared} axes, which are counted from the end: -1 and so on")
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"{name}: axis {axis} has the lengths {x1.shape[axis]} and {x2.shape[axis]}")
     return together(name, x1, x2)

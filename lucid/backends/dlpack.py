@@ -48,8 +48,8 @@ def _start(capsule: Any) -> int:
     """The address of the DLTensor in a capsule. Raises RuntimeError for what is none, or was used before."""
     name = _name(capsule) if capsule.__class__ is _CAPSULE else None
     if name not in _TENSOR:
-        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
-                           "might have already constructed a tensor from it once.")
+        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                           "you might have already constructed a tensor from it once.")
     return int(_pointer(capsule, name)) + _TENSOR[name]
 
 

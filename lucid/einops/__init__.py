@@ -3,9 +3,13 @@
 A pattern such as ``'b (h p) w -> b h (p w)'`` names the axes before and after. Parentheses compose axes, the leftmost the
 slowest; ``...`` stands for any number of axes; ``1`` and ``()`` are axes of length 1; other integers are axes without a name.
 
-`patterns`: what a pattern says. `transforms`: `rearrange`, `reduce` and `repeat`. `contraction`: `einsum`. `packing`: `pack` and
-`unpack`. `shapes`: `parse_shape` and `asnumpy`. `layers`: `Rearrange`, `Reduce` and `EinMix`. `backend`: what the package einops
-knows of lucid.
+`patterns`: what a pattern says.
+`transforms`: `rearrange`, `reduce` and `repeat`.
+`contraction`: `einsum`.
+`packing`: `pack` and `unpack`.
+`shapes`: `parse_shape` and `asnumpy`.
+`layers`: `Rearrange`, `Reduce` and `EinMix`.
+`backend`: what the package einops knows of lucid.
 """
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class _Watch:
         """The module of backends as it is found otherwise, with `_register` after it; nothing else."""
         if name != _MODULE:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
@@ -47,7 +47,7 @@ def introduce() -> None:
     """Make einops, imported already or later, know lucid."""
     module = sys.modules.get(_MODULE)
     if module is None:
-        sys.meta_path.insert(0, _Watch())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Watch())
     else:
         _register(module)
 

@@ -14,9 +14,9 @@ __all__ = ["einsum", "letters"]
 def einsum(*tensors_and_pattern: Any) -> Tensor:
     """Sums of products: ``einsum(x, y, 'b i j, b j k -> b i k')``, with the pattern last, as in einops, or first.
 
-    Axes have names of any length, separated by spaces. Where the tensors have another number of dimensions than names, each
-    letter is an axis, as in `lucid.einsum`: 'ij,jk->ik'. Raises ValueError without a tensor, a pattern, or ``->`` in it,
-    NotImplementedError for parentheses and numbers, EinopsError for an axis that no tensor has.
+    Axes have names of any length, separated by spaces. Where each tensor has a single word that is not the name of its only
+    dimension, each letter is an axis, as in `lucid.einsum`: 'ij,jk->ik'. Raises ValueError without a tensor, a pattern, or
+    ``->`` in it, NotImplementedError for parentheses and numbers, EinopsError for an axis that no tensor has.
     """
     given = list(tensors_and_pattern)
     if len(given) < 2:
@@ -32,8 +32,8 @@ def einsum(*tensors_and_pattern: Any) -> Tensor:
     parts = [part.replace("...", " ... ").split() for part in pattern.split("->")[0].split(",")]
     if len(parts) != len(tensors):
         raise EinopsError(f"pattern {pattern} is for {len(parts)} tensors, not {len(tensors)}")
-    named = any(not name.isidentifier() and name != "..." for names in parts for name in names) or all(
-        "..." in names or len(names) == t.ndim for names, t in zip(parts, tensors, strict=True))
+    one_word = all(len(names) < 2 for names in parts)
+    named = not one_word or all("..." in names or len(names) == t.ndim for names, t in zip(parts, tensors, strict=True))
     return contract(letters(pattern) if named else pattern, *tensors)
 
 
@@ -51,18 +51,17 @@ def letters(pattern: str) -> str:
 
 def _written(side: str, found: dict[str, str], pattern: str) -> str:
     """One side with its axes as letters; those of new ones are added to `found`."""
-    axes = []
-    for token in side.replace("...", f" {ELLIPSIS} ").replace("(", " ( ").replace(")", " ) ").split():
-        axes += [] if token in axes and token != "(" and token != ")" else [token]  # an axis may repeat: its diagonal
-    for group in parse(" ".join(axes), underscore=True):
-        if not group or (isinstance(group, Composition) and len(group) != 1):
-            kind = "Shape rearrangement" if group else "Singleton () axes"
-            raise NotImplementedError(f"{kind} {'is' if group else 'are'} not yet supported in einsum: {pattern}")
+    tokens = side.replace("...", f" {ELLIPSIS} ").replace("(", " ( ").replace(")", " ) ").split()
+    once = [token for place, token in enumerate(tokens) if token in "()" or token not in tokens[:place]]  # repeated: a diagonal
+    for group in parse(" ".join(once), underscore=True):
+        if not group:
+            raise NotImplementedError(f"Singleton () axes are not yet supported in einsum: {pattern}")
+        if isinstance(group, Composition) and len(group) > 1:
+            raise NotImplementedError(f"Shape rearrangement is not yet supported in einsum: {pattern}")
         if is_anonymous(group[0]):
             raise NotImplementedError(f"Anonymous axes are not yet supported in einsum: {pattern}")
         if group[0] != ELLIPSIS and group[0] not in found:
             if len(found) == len(string.ascii_letters):
                 raise RuntimeError(f"Too many axes in einsum: {pattern}")
             found[group[0]] = string.ascii_letters[len(found)]
-    names = [token for token in side.replace("...", f" {ELLIPSIS} ").replace("(", " ").replace(")", " ").split()]
-    return "".join("..." if name == ELLIPSIS else found[name] for name in names)
+    return "".join("..." if token == ELLIPSIS else found[token] for token in tokens if token not in "()")

@@ -36,8 +36,8 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Tensor, list[tuple[int, 
     for index, tensor in enumerate(tensors):
         shape = tuple(require_tensor("pack", tensor).shape)
         if len(shape) < before + after:
-            raise EinopsError(f"packed tensor #{index} (enumeration starts with 0) has shape {shape}, while pattern {pattern} assumes "
-                              f"at least {before + after} axes")
+            raise EinopsError(f"packed tensor #{index} (enumeration starts with 0) has shape {shape}, while pattern {pattern} "
+                              f"assumes at least {before + after} axes")
         end = len(shape) - after
         shapes.append(shape[before:end])
         flat.append(tensor.reshape(*shape[:before], math.prod(shape[before:end]), *shape[end:]))
@@ -60,12 +60,14 @@ def unpack(tensor: Tensor, packed_shapes: Sequence[Sequence[int]], pattern: str)
     if -1 in lengths:
         lengths[lengths.index(-1)] = whole - sum(length for length in lengths if length != -1)
     if sum(lengths) != whole or min(lengths, default=0) < 0:
-        raise EinopsError(f'Error during unpack(..., "{pattern}"): could not split axis of size {whole} into requested {packed_shapes}')
+        raise EinopsError(f'Error during unpack(..., "{pattern}"): could not split axis of size {whole} into requested '
+                          f"{packed_shapes}")
     result, start = [], 0
     for length, part in zip(lengths, packed_shapes, strict=True):
         try:
             result.append(tensor.narrow(before, start, length).reshape(*shape[:before], *part, *shape[before + 1:]))
         except RuntimeError as error:
-            raise EinopsError(f'Error during unpack(..., "{pattern}"): {length} elements do not have the shape {tuple(part)}') from error
+            raise EinopsError(f'Error during unpack(..., "{pattern}"): {length} elements do not have the shape '
+                              f"{tuple(part)}") from error
         start += length
     return result

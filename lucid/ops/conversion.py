@@ -382,5 +382,6 @@ def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     return load("lucid.array_api")
 
 
-SPECIAL_METHODS: dict[str, Any] = {"__array_namespace__": array_namespace, "numpy": numpy, "real": property(real, set_real), "imag": property(imag, set_imag)}
+SPECIAL_METHODS: dict[str, Any] = {"__array_namespace__": array_namespace, "numpy": numpy,
+                                   "real": property(real, set_real), "imag": property(imag, set_imag)}
 register(__name__)

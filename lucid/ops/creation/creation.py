@@ -108,8 +108,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor that shares the memory of any object with `__dlpack__`, or of a capsule, on the CPU or a GPU; with `copy`, or for
     another `device` than the object's, a copy. What must not be written to cannot be written to as a tensor either.
 
-    Raises ValueError for another device if `copy` is False, AssertionError for `device` or `copy` with a capsule, RuntimeError for
-    a capsule that was used before.
+    Raises ValueError for another device if `copy` is False, AssertionError for `device` or `copy` with a capsule, RuntimeError
+    for a capsule that was used before.
     """
     if not hasattr(ext_tensor, "__dlpack__") and not (device is copy is None):
         raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
