@@ -23,7 +23,7 @@ _MODES = ("global", "thread_local", "relaxed")
 
 def graph_pool_handle() -> Any:
     """Memory that several graphs may share, as `pool`, if they are always replayed in the order in which they were captured."""
-    return backends.gpu_module().graphs.make_pool()
+    return backends.gpu_module().make_graph_pool()
 
 
 class CUDAGraph:
@@ -60,9 +60,9 @@ class CUDAGraph:
         if target.cuda_stream == 0:
             raise RuntimeError("CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay "
                                "them on the default stream.)")
-        gpu.graphs.prepare()
-        graph = gpu.graphs.Graph(pool, target._stream)
-        self._draws = {id(each): (each, gpu.graphs.Draws(1), 0) for each in (_random.default_generator, *self._generators)}
+        gpu.prepare_capture()
+        graph = gpu.Graph(pool, target._stream)
+        self._draws = {id(each): (each, gpu.Draws(1), 0) for each in (_random.default_generator, *self._generators)}
         graph.begin()
         self._graph = graph
         _random.count_captures(1)
