@@ -217,7 +217,7 @@ class Graphs:
         if self._gradients:
             static = {**static, **{slot: holder.array for _, slot, holder in self._gradients}}
         assert self._run is not None
-        return self._run(given, state, static, self._graphs)  # type: ignore[no-any-return]
+        return self._run(given, state, static, self._graphs)
 
     def _made(self, lines: list[Line]) -> Callable[..., list[Any]]:
         """The plan as a function that launches graphs."""

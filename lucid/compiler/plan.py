@@ -66,7 +66,8 @@ def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:
         return True
     if a.__class__ is not b.__class__:
         return False
-    if isinstance(a, np.ndarray):
+    if a.__class__ in backends.TABLES:
+        a, b = backends.to_host(a), backends.to_host(b)
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, Use):
         return _equal(a.symbol, b.symbol, first, second)
@@ -123,7 +124,7 @@ class Plan:
         self._run: Callable[..., list[Any]] = names["run"]
         self.spec = events[-1][2]
         self._known_ids = frozenset(recorder.environment.tensors)
-        self._graphs = Graphs.of(lines, names, recorder, moving)
+        self.graphs = Graphs.of(lines, names, recorder, moving)
         recorder.release()
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ class Plan:
     # ---- running it ----------------------------------------------------------------------------------------------
     def run(self, arguments: Sequence[Tensor]) -> Any:
         """What the function returns for these arguments."""
-        graphs = self._graphs
+        graphs = self.graphs
         if graphs is not None and graphs.serve(arguments, self._state):
             leaves = graphs.run(arguments, self._state)
         else:
@@ -354,8 +355,8 @@ class Plan:
                 sizes[event[1]] += sum(self.recorder.slots[o[1]][0] for o in event[6] if o is not None and o[0] == "slot")
         steps = sum(event[0] == "host" for event in self.recorder.events)
         lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.peak:,} bytes at one time"]
-        if self._graphs is not None:
-            lines.append(self._graphs.described())
+        if self.graphs is not None:
+            lines.append(self.graphs.described())
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
 
