@@ -49,7 +49,8 @@ class Generator:
         if on_gpu and _captures:
             graph = capture.get()
             if graph is not None:
-                return graph.take(self, blocks)  # type: ignore[no-any-return]
+                drawn: tuple[int, int] = graph.take(self, blocks)
+                return drawn
         if clock.levels:  # inside of `vmap` every example may draw its own numbers
             from .levels.lifted import draws
 

@@ -799,7 +799,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     is not numeric, and without a `dtype` for arrays of one that we do not have, such as those of unsigned 64-bit integers and of
     C's long double; ValueError for ragged sequences.
     """
-    wanted = None if dtype is None else _dtypes.as_dtype(dtype)
+    wanted, made = None if dtype is None else _dtypes.as_dtype(dtype), False
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -809,7 +809,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         array = np.asarray(data)
     else:
-        array, copy = _recording.constant(from_python(data, wanted, Tensor)), False
+        array, copy, made = from_python(data, wanted, Tensor), False, True
         if device is None:
             device = backends.default_device()
     if not array.dtype.isnative:
@@ -822,6 +822,8 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
         target = backends.Device(device)
         moved = backends.to_device(array, target)
         array, copy = moved, copy and moved is array
+    if made:
+        return _recording.constant(array)
     return backends.row_major_copy(array) if copy else array
 
 

@@ -19,6 +19,7 @@ from ..autograd.grad_mode import INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
 from ..nn.parameter import Buffer
 from ..tensor import Tensor, mark_inference, record_update, wrap
+from .graphs import LETTERS, Graphs, Line, read
 from .recorder import Recorder, Symbol, Use, make_arguments
 from .watch import as_test, same
 
@@ -65,7 +66,8 @@ def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:
         return True
     if a.__class__ is not b.__class__:
         return False
-    if isinstance(a, np.ndarray):
+    if a.__class__ in backends.TABLES:
+        a, b = backends.to_host(a), backends.to_host(b)
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, Use):
         return _equal(a.symbol, b.symbol, first, second)
@@ -116,11 +118,13 @@ class Plan:
         self._unchanged = self._test()
         self._state = list(recorder.state)
         self.peak = 0
-        self._source, names = self._written()
+        lines, names = self._written()
+        self._source = self._joined(lines)
         exec(compile(self._source, "<lucid.compile>", "exec"), names)
         self._run: Callable[..., list[Any]] = names["run"]
         self.spec = events[-1][2]
         self._known_ids = frozenset(recorder.environment.tensors)
+        self.graphs = Graphs.of(lines, names, recorder, moving)
         recorder.release()
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
@@ -185,18 +189,22 @@ class Plan:
     # ---- running it ----------------------------------------------------------------------------------------------
     def run(self, arguments: Sequence[Tensor]) -> Any:
         """What the function returns for these arguments."""
-        leaves = self._run(arguments, self._state)
+        graphs = self.graphs
+        if graphs is not None and graphs.serve(arguments, self._state):
+            leaves = graphs.run(arguments, self._state)
+        else:
+            leaves = self._run(arguments, self._state)
         if grad_mode.get() & INFERENCE:
             for leaf in leaves:
                 if leaf.__class__ is Tensor and id(leaf) not in self._known_ids and not any(leaf is t for t in arguments):
                     mark_inference(leaf)
         return tree_unflatten(leaves, self.spec)
 
-    def _written(self) -> tuple[str, dict[str, Any]]:
-        """The source of the function, and the objects that it names."""
+    def _written(self) -> tuple[list[Line], dict[str, Any]]:
+        """The lines of the function, and the objects that they name."""
         names: dict[str, Any] = {"wrap": wrap, "as_array": backends.as_array, "renew": _renew, "note": _note, "same": _same,
                                  "step": make_arguments}
-        lines: list[list[Any]] = []  # text and the symbols in it
+        lines: list[Line] = []
 
         def name(value: Any) -> str:
             if value.__class__ in (int, bool, type(None), str) or (value.__class__ is float and value == value
@@ -210,7 +218,7 @@ class Plan:
 
         def variable(symbol: Symbol) -> str:
             used.append(symbol)
-            return f"{_LETTERS[symbol[0]]}{symbol[1]}"
+            return f"{LETTERS[symbol[0]]}{symbol[1]}"
 
         def tensor(target: Symbol) -> str:
             return f"{'given' if target[0] == 'arg' else 'state'}[{target[1]}]"
@@ -231,7 +239,7 @@ class Plan:
             return f"{{{', '.join(f'{name(key)}: {expression(item)}' for key, item in value.items())}}}"
 
         def add(text: str) -> None:
-            lines.append([text, list(used)])
+            lines.append(Line(kind, text, list(used), event))
             used.clear()
 
         draws = 0
@@ -253,7 +261,7 @@ class Plan:
                     for target in targets:
                         if target != "_" and scalar:
                             add(f"{target} = as_array({target})")
-                            lines[-1][1] = [("slot", int(target[1:]))]
+                            lines[-1].symbols = [("slot", int(target[1:]))]
                 else:
                     add(f"{targets[0]} = as_array({call})" if scalar else f"{targets[0]} = {call}")
             elif kind == "draw":
@@ -299,23 +307,20 @@ class Plan:
                 twice = [place for place, output in enumerate(event[1]) if output[0] == "again"]
                 text = ", ".join("None" if place in twice else result for place, result in enumerate(results))
                 add(f"results = [{text}]")
-                for place in twice:
-                    add(f"results[{place}] = {results[place]}")
+                for again in twice:
+                    add(f"results[{again}] = {results[again]}")
                 add("return results")
-        return self._joined(lines), names
+        return lines, names
 
-    def _joined(self, lines: list[list[Any]]) -> str:
+    def _joined(self, lines: list[Line]) -> str:
         """The lines, with the arrays read before them and let go after their last use; notes the most memory in use."""
         last: dict[Symbol, int] = {}
         first: dict[Symbol, int] = {}
-        for number, (_, symbols) in enumerate(lines):
-            for symbol in symbols:
+        for number, line in enumerate(lines):
+            for symbol in line.symbols:
                 last[symbol] = number
                 first.setdefault(symbol, number)
-        head = ["def run(given, state):"]
-        for kind, number in sorted(symbol for symbol in last if symbol[0] != "slot"):
-            source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
-            head.append(f" {_LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
+        head = ["def run(given, state):", *[f" {text}" for text in read(last)]]
         ends: dict[int, list[Symbol]] = {}
         for symbol, number in last.items():
             ends.setdefault(number, []).append(symbol)
@@ -323,7 +328,8 @@ class Plan:
         for symbol, number in first.items():
             begins.setdefault(number, []).append(symbol)
         live = 0
-        for number, (text, _) in enumerate(lines):
+        for number, line in enumerate(lines):
+            text = line.text
             head.append(" " + text)
             live += sum(self.recorder.slots[n][0] for kind, n in begins.get(number, ()) if kind == "slot")
             self.peak = max(self.peak, live)
@@ -349,11 +355,10 @@ class Plan:
                 sizes[event[1]] += sum(self.recorder.slots[o[1]][0] for o in event[6] if o is not None and o[0] == "slot")
         steps = sum(event[0] == "host" for event in self.recorder.events)
         lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.peak:,} bytes at one time"]
+        if self.graphs is not None:
+            lines.append(self.graphs.described())
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
-
-
-_LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v"}
 
 
 def _hooks(tensor: Tensor) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ _MODES = ("global", "thread_local", "relaxed")
 
 def graph_pool_handle() -> Any:
     """Memory that several graphs may share, as `pool`, if they are always replayed in the order in which they were captured."""
-    return backends.gpu_module().graphs.make_pool()
+    return backends.gpu_module().make_graph_pool()
 
 
 class CUDAGraph:
@@ -60,9 +60,9 @@ class CUDAGraph:
         if target.cuda_stream == 0:
             raise RuntimeError("CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay "
                                "them on the default stream.)")
-        gpu.graphs.prepare()
-        graph = gpu.graphs.Graph(pool, target._stream)
-        self._draws = {id(each): (each, gpu.graphs.Draws(1), 0) for each in (_random.default_generator, *self._generators)}
+        gpu.prepare_capture()
+        graph = gpu.Graph(pool, target._stream)
+        self._draws = {id(each): (each, gpu.Draws(1), 0) for each in (_random.default_generator, *self._generators)}
         graph.begin()
         self._graph = graph
         _random.count_captures(1)
@@ -81,7 +81,7 @@ class CUDAGraph:
         return draws.seed(0), taken
 
     def capture_end(self) -> None:
-        """End the capture. Raises RuntimeError without one, and the error of CUDA if something spoilt it; then there is no graph."""
+        """End the capture. Raises RuntimeError without one, and CUDA's error if something spoilt it; then there is no graph."""
         if self._token is None:
             raise RuntimeError("capture_end: no capture is under way")
         self._stop()
@@ -175,11 +175,11 @@ def make_graphed_callables(callables: Any, sample_args: Any, num_warmup_iters: i
     for function in functions:
         if isinstance(function, Module):
             if function._backward_hooks or function._forward_hooks or function._forward_pre_hooks:
-                raise RuntimeError("Modules must not have hooks registered at the time they are passed. However, registering hooks "
-                                   "on modules after passing them through make_graphed_callables is allowed.")
+                raise RuntimeError("Modules must not have hooks registered at the time they are passed. However, registering "
+                                   "hooks on modules after passing them through make_graphed_callables is allowed.")
             if any(buffer.requires_grad for buffer in function.buffers()):
-                raise RuntimeError("In any :class:`~torch.nn.Module` passed to :func:`~make_graphed_callables`, only parameters may "
-                                   "be trainable. All buffers must have ``requires_grad=False``.")
+                raise RuntimeError("In any module passed to make_graphed_callables, only parameters may be trainable. All "
+                                   "buffers must have ``requires_grad=False``.")
     passes = [_Passes(function, args) for function, args in zip(functions, samples, strict=True)]
     with stream(Stream()):
         for each in passes:
@@ -201,7 +201,8 @@ class _Passes:
         self.function, self.args = function, args
         leaves, _ = tree_flatten(args)
         if not all(isinstance(leaf, Tensor) for leaf in leaves):
-            raise TypeError("In the beta API, sample_args for each callable must contain only Tensors. Other types are not allowed.")
+            raise TypeError("In the beta API, sample_args for each callable must contain only Tensors. Other types are not "
+                            "allowed.")
         self._own = leaves
         params = tuple(function.parameters()) if isinstance(function, Module) else ()
         self._inputs = (*leaves, *params)  # which a backward pass leads to

@@ -45,7 +45,8 @@ def _run(program, compiled):
 
 
 def check(program, replays):
-    """Run a program both ways. `replays` says whether compiled calls are to be replayed; else a warning says why not."""
+    """Run a program both ways. `replays` says whether compiled calls are to be replayed; else a warning says why not. Returns the compiled
+    function."""
     made = []
 
     def compiled(function):
@@ -69,3 +70,4 @@ def check(program, replays):
         assert state == other, f"call {number}"
     first = made[0].__dict__.get("_compiled", made[0])
     assert (first._replays > 0) is replays, first.summary()
+    return first

@@ -6,6 +6,7 @@ come from seeds that lie on the device (`Draws`), of which each launch gets new 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
 import cupy
@@ -22,16 +23,47 @@ def make_pool() -> Any:
     return cupy.cuda.MemoryPool()
 
 
-def current_stream() -> Any:
-    """The stream that operations go to."""
-    return cupy.cuda.get_current_stream()
-
-
 def prepare() -> None:
     """What must not happen in a capture for the first time: the error flag, and cuBLAS's workspace."""
     launch.make_flag()
     one = cupy.ones((1, 1), np.float32)
     products.matmul(one, one)
+
+
+def copy_into(target: Any, source: Any) -> None:
+    """Copy an array to one of the same layout without gaps."""
+    if source.nbytes:
+        target.data.copy_from_device_async(source.data, source.nbytes)
+
+
+def own_copy(array: Any) -> Any:
+    """A copy of an array without gaps, of the same layout."""
+    copy = cupy.ndarray(array.shape, array.dtype, strides=array.strides, memptr=cupy.cuda.alloc(array.nbytes))
+    copy_into(copy, array)
+    return copy
+
+
+class Static:
+    """An array that a graph writes at each launch, which may be handed out: whether somebody still holds it can be asked."""
+
+    __slots__ = ("_counts", "array")
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self._counts = (0, 0, 0)
+
+    def settle(self) -> None:
+        """Take it that nobody holds the array now but this object and the graph."""
+        self._counts = self._held()
+
+    def _held(self) -> tuple[int, int, int]:
+        # A view with strides of its own has no `.base`, but it holds the memory.
+        return getrefcount(self.array), getrefcount(self.array.data), getrefcount(self.array.data.mem)
+
+    def is_free(self, holders: int) -> bool:
+        """Whether nobody holds the array, or its memory, but for so many tensors that are known."""
+        array, data, memory = self._counts
+        return self._held() == (array + holders, data, memory)
 
 
 class Draws:
