@@ -94,3 +94,18 @@ def test_a_bias_is_one_launch_beside_the_products(dtype: Any) -> None:
         g = lucid.rand(*shape[:-1], 5).to(dtype).to("gpu")._array
         assert operations(lambda x=x, weight=weight, bias=bias: gpu.TABLE["linear"](x, weight, bias)) == 2
         assert operations(lambda x=x, weight=weight, g=g: gpu.TABLE["linear_grad"](g, x, weight, with_bias=True)) == 3
+
+
+def test_gradients_of_reductions_of_large_arrays() -> None:
+    """One launch that reads the array, beside those for what is reduced."""
+    x = lucid.rand(130, 128, dtype=lucid.float64)
+    for function, launches in ((lambda t: t.var(1), 3), (lambda t: t.logsumexp((0, 1)), 1)):
+        expected = x.clone().requires_grad_()
+        (function(expected) * 2).sum().backward()
+        leaf = x.to("gpu").requires_grad_()
+        y = function(leaf)
+        g = lucid.full_like(y, 2)
+        lucid.autograd.grad(y, leaf, g, retain_graph=True)
+        assert operations(lambda y=y, leaf=leaf, g=g: lucid.autograd.grad(y, leaf, g, retain_graph=True)) == launches
+        found = lucid.autograd.grad(y, leaf, g)[0].cpu()
+        assert (found - expected.grad).abs().max() < 1e-14

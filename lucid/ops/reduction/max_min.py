@@ -10,6 +10,7 @@ from .._methods import register
 from .._operands import canonical_dim
 from .._out import accepts_out
 from ..elementwise.arithmetic import maximum, minimum
+from ..elementwise.fused import fused_if_large
 from .axes import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
 from .selection import ValuesIndices, selected_rule
 
@@ -23,14 +24,17 @@ class MinMax(NamedTuple):
     max: Tensor
 
 
+_shared = fused_if_large(lambda x, peak, share: (x == peak).to(share.dtype) * share)
+
+
 def _amax_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     """Elements that tie for the extremum share its gradient evenly."""
     shape = x._array.shape
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        chosen = (x == spread(y.detach(), shape, axis, keepdims)).to(g.dtype)
-        ties = chosen.sum(None if axis is None else axis, keepdim=True)
-        return (spread(g, shape, axis, keepdims) * chosen / ties,)
+        peak = spread(y.detach(), shape, axis, keepdims)
+        ties = (x == peak).sum(None if axis is None else axis, keepdim=True)  # 0, and so all NaN, where the extremum is NaN
+        return (_shared(x, peak, spread(g, shape, axis, keepdims) / ties.to(g.dtype)),)
 
     return vjp
 

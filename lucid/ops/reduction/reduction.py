@@ -12,6 +12,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, require_tensor
 from .._out import accepts_out
+from ..elementwise.fused import fused_if_large
 from .axes import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
 
 METHODS = ("sum", "mean", "prod", "any", "all", "logsumexp", "count_nonzero", "nansum", "nanmean")
@@ -66,11 +67,14 @@ def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
     return before(x) * before(x.flip((dim,))).flip((dim,))
 
 
+_weighted = fused_if_large(lambda x, total, g: g * (x - total).exp().conj())
+
+
 def _logsumexp_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     shape = x._array.shape
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        return (spread(g, shape, axis, keepdims) * (x - spread(y, shape, axis, keepdims)).exp().conj(),)
+        return (_weighted(x, spread(y, shape, axis, keepdims), spread(g, shape, axis, keepdims)),)
 
     return vjp
 

@@ -11,17 +11,20 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, require_tensor
 from .._out import accepts_out
+from ..elementwise.fused import fused_if_large
 from .axes import Axes, count_along, kernel_axes, spread
 from .reduction import mean
 
 METHODS = ("var", "std", "cov", "corrcoef")
 
 
+_scaled_distance = fused_if_large(lambda x, centre, g: (x - centre) * g)
+
+
 def _var_gradient(g: Tensor, x: Tensor, axis: Axes, keepdims: bool, correction: float) -> Tensor:
     shape = x._array.shape
     freedom = count_along(shape, axis) - correction
-    centred = x - mean(x, axis, True)
-    return spread(g, shape, axis, keepdims) * centred * (2 / freedom if freedom > 0 else math.nan)
+    return _scaled_distance(x, mean(x, axis, True), spread(g * (2 / freedom if freedom > 0 else math.nan), shape, axis, keepdims))
 
 
 def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Vjp:

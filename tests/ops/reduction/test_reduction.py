@@ -266,3 +266,14 @@ def test_small_sums_along_the_first_dimensions_are_exact(name: str, shape: tuple
     found, exact = (getattr(lucid, name)(lucid.tensor(array), dims).numpy() for array in (x, x.astype(np.float64)))
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, exact, rtol=2e-6 if name == "logsumexp" else 2e-7)
+
+
+def test_extrema_of_large_arrays_share_their_gradient() -> None:
+    """As those of small ones, whose operations are not one formula."""
+    x = (lucid.rand(200, 100) * 20).round()
+    x[3, 50] = lucid.nan
+    small, large = (x.clone().requires_grad_() for _ in range(2))
+    lucid.stack([row.amax() * (number + 1) for number, row in enumerate(small)]).sum().backward()
+    (large.amax(1) * lucid.arange(1, 201)).sum().backward()
+    assert large.grad[3].isnan().all() and not large.grad[4:].isnan().any()
+    np.testing.assert_allclose(large.grad.numpy(), small.grad.numpy(), rtol=1e-6)
