@@ -11,7 +11,11 @@ import lucid
 NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 
 
-@pytest.mark.parametrize("name", NAMES)
+WITHOUT_TENSORS = ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+                   "float8_e8m0fnu"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *WITHOUT_TENSORS])
 def test_attributes_are_those_of_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = getattr(lucid, name), getattr(torch, name)
@@ -52,3 +56,24 @@ def test_pickles_and_those_written_before() -> None:
             assert pickle.loads(pickle.dumps(dtype, protocol)) == dtype
     old = b"\x80\x02cnumpy\ndtype\nX\x02\x00\x00\x00f4\x89\x88\x87R(K\x03X\x01\x00\x00\x00<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb."
     assert pickle.loads(old) == lucid.float32
+
+
+@pytest.mark.parametrize("name", WITHOUT_TENSORS)
+def test_dtypes_without_tensors(name: str) -> None:
+    dtype = getattr(lucid, name)
+    for make in (lambda: lucid.zeros(2, dtype=dtype), lambda: lucid.ones(2).to(dtype), lambda: lucid.tensor([1], dtype=dtype),
+                 lambda: lucid.ones(4).view(dtype), lambda: lucid.from_numpy(np.zeros(2, dtype)),
+                 lambda: lucid.promote_types(dtype, lucid.float32), lambda: lucid.set_default_dtype(dtype)):
+        with pytest.raises(TypeError, match=name):
+            make()
+    info = (lucid.finfo if dtype.is_floating_point else lucid.iinfo)(dtype)
+    assert info.bits == 8 * dtype.itemsize and info.dtype == name
+    with pytest.raises(TypeError):
+        (lucid.iinfo if dtype.is_floating_point else lucid.finfo)(dtype)
+    torch = pytest.importorskip("torch")
+    theirs = (torch.finfo if dtype.is_floating_point else torch.iinfo)(getattr(torch, name))
+    names = ("bits", "max", "min", "dtype", *(("eps", "tiny", "smallest_normal", "resolution") if dtype.is_floating_point else ()))
+    expected = {what: getattr(theirs, what) for what in names}
+    if name == "float8_e5m2fnuz":
+        expected["eps"] = 0.25  # the distance from 1 to 1.25; PyTorch says 0.125
+    assert {what: getattr(info, what) for what in names} == expected

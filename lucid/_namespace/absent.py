@@ -32,7 +32,7 @@ def _absent(module: str, name: str) -> Any:
         return space[name]
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
-        message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"
+        message += f": {_INSTEAD[name]}. docs/coverage.md lists what PyTorch has and lucid lacks"
     raise AttributeError(message, name=name)
 
 
