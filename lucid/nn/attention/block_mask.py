@@ -98,14 +98,14 @@ class BlockMask:
                        ) -> BlockMask:
         """A mask of the blocks by rows; those by columns are found out. `seq_lengths` are those of whole blocks by default."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
-        columns: list[Tensor | None] = [None] * 4
+        counts = indices = full_counts = full_indices = None
         if compute_q_blocks:
-            columns[:2] = _ordered(_dense(kv_num_blocks, kv_indices).mT)
+            counts, indices = _ordered(_dense(kv_num_blocks, kv_indices).mT)
             if full_kv_num_blocks is not None and full_kv_indices is not None:
-                columns[2:] = _ordered(_dense(full_kv_num_blocks, full_kv_indices).mT)
+                full_counts, full_indices = _ordered(_dense(full_kv_num_blocks, full_kv_indices).mT)
         lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
-        return cls(lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, *columns, size,  # type: ignore[arg-type]
-                   mask_mod or noop_mask)
+        return cls(lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, counts, indices, full_counts,
+                   full_indices, (size[0], size[1]), mask_mod or noop_mask)
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
         """What the constructor takes, with lengths and sizes of blocks as single numbers if `flatten`."""
@@ -205,6 +205,6 @@ def create_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, Q_LEN: in
     blocks = padded.reshape(batch, heads, padded.shape[2] // rows, rows, padded.shape[3] // columns, columns).sum((3, 5))
     whole = blocks == rows * columns
     part = (blocks > 0) & ~whole if separate_full_blocks else blocks > 0
-    full = _ordered(whole) if separate_full_blocks else (None, None)
-    return BlockMask.from_kv_blocks(*_ordered(part), *full, BLOCK_SIZE=(rows, columns), mask_mod=mask_mod,
-                                    seq_lengths=(Q_LEN, KV_LEN))
+    counts, indices = _ordered(part)
+    full_counts, full_indices = _ordered(whole) if separate_full_blocks else (None, None)
+    return BlockMask.from_kv_blocks(counts, indices, full_counts, full_indices, (rows, columns), mask_mod, (Q_LEN, KV_LEN))

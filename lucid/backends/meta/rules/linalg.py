@@ -56,3 +56,13 @@ def csr_matmul(values: MetaArray, compressed: MetaArray, plain: MetaArray, dense
 @rule
 def csr_sampled(a: MetaArray, b: MetaArray, compressed: MetaArray, plain: MetaArray) -> MetaArray:
     return blank(plain.shape, a.dtype)
+
+
+@rule
+def ldl_factor(a: MetaArray, *, hermitian: bool) -> tuple[MetaArray, MetaArray, MetaArray]:
+    return blank(a.shape, a.dtype), blank(a.shape[:-1], np.dtype(np.int32)), blank(a.shape[:-2], np.dtype(np.int32))
+
+
+@rule
+def ldl_solve(compact: MetaArray, pivots: MetaArray, b: MetaArray, *, hermitian: bool) -> MetaArray:
+    return blank(b.shape, b.dtype)
