@@ -1,6 +1,7 @@
 """Curves, pictures and texts of a training: tensorboardX's `SummaryWriter` with PyTorch's arguments, which takes tensors.
 
-`FileWriter` and `RecordWriter` are tensorboardX's. The class is made when it is first asked for; without tensorboardX that raises ImportError, which says what to install.
+`FileWriter` and `RecordWriter` are tensorboardX's. The class is made when it is first asked for; without tensorboardX that raises
+ImportError, which says what to install.
 """
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def _tensor_summary(tag: str, values: np.ndarray, dtype: str, plugin: str, title
     shape = tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=size) for size in values.shape])
     field = "double_val" if dtype == "DT_DOUBLE" else "float_val"
     tensor = tensor_pb2.TensorProto(dtype=dtype, tensor_shape=shape, **{field: values.reshape(-1).tolist()})
-    metadata = summary_pb2.SummaryMetadata(plugin_data=summary_pb2.SummaryMetadata.PluginData(plugin_name=plugin), display_name=title)
+    data = summary_pb2.SummaryMetadata.PluginData(plugin_name=plugin)
+    metadata = summary_pb2.SummaryMetadata(plugin_data=data, display_name=title)
     return summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=tag, tensor=tensor, metadata=metadata)])
 
 
@@ -62,7 +64,8 @@ def _writer(plain: Any) -> Any:
 
         def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
                      flush_secs: int = 120, filename_suffix: str = "") -> None:
-            super().__init__(None if log_dir is None else str(log_dir), comment, purge_step, max_queue, flush_secs, filename_suffix)
+            folder = None if log_dir is None else str(log_dir)
+            super().__init__(folder, comment, purge_step, max_queue, flush_secs, filename_suffix)
             self.log_dir = self.logdir
 
         def __getattribute__(self, name: str) -> Any:
@@ -91,7 +94,8 @@ def _writer(plain: Any) -> Any:
                 super().add_scalar(tag, scalar_value, global_step, walltime)
                 return
             value = np.asarray(scalar_value, np.float64).reshape(())  # ValueError for more than one element
-            self._add(_tensor_summary(tag, value, "DT_DOUBLE" if double_precision else "DT_FLOAT", "scalars"), global_step, walltime)
+            dtype = "DT_DOUBLE" if double_precision else "DT_FLOAT"
+            self._add(_tensor_summary(tag, value, dtype, "scalars"), global_step, walltime)
 
         def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: Any = None) -> None:
             """All elements of a tensor, in float32."""
@@ -100,7 +104,8 @@ def _writer(plain: Any) -> Any:
         def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
                         hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
                         global_step: Any = None) -> None:
-            """Hyperparameters and what they led to, in a folder of their own; `hparam_domain_discrete` says what values there are."""
+            """Hyperparameters and what they led to, in a folder of their own; `hparam_domain_discrete` says what values there may
+            be."""
             from tensorboardX.summary import hparams
 
             if hparam_dict.__class__ is not dict or metric_dict.__class__ is not dict:
