@@ -14,7 +14,7 @@ from .runs import Length
 from .tracing import Event, Ref
 
 _DIRECT = {
-    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "abs": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt",
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "abs": "Abs", "exp": "Exp", "exp_nonpositive": "Exp", "log": "Log", "sqrt": "Sqrt",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "erf": "Erf", "sin": "Sin",
     "cos": "Cos", "tan": "Tan", "sinh": "Sinh", "cosh": "Cosh", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
     "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh", "power": "Pow", "eq": "Equal", "lt": "Less", "le": "LessOrEqual",
@@ -28,6 +28,8 @@ _COMPOSED: dict[str, Callable[..., str]] = {
     "log1p": lambda g, d, x: g.node("Log", g.node("Add", x, g.constant(1, d))),
     "expm1": lambda g, d, x: g.node("Sub", g.node("Exp", x), g.constant(1, d)),
     "erfc": lambda g, d, x: g.node("Sub", g.constant(1, d), g.node("Erf", x)),
+    "normal_cdf": lambda g, d, x: g.node("Mul", g.constant(0.5, d), g.node("Add", g.constant(1, d), g.node(
+        "Erf", g.node("Mul", x, g.constant(math.sqrt(0.5), d))))),
     "log2": lambda g, d, x: g.node("Mul", g.node("Log", x), g.constant(1 / math.log(2), d)),
     "log10": lambda g, d, x: g.node("Mul", g.node("Log", x), g.constant(1 / math.log(10), d)),
     "trunc": lambda g, d, x: g.node("Mul", g.node("Sign", x), g.node("Floor", g.node("Abs", x))),
@@ -97,10 +99,11 @@ def _elementwise(g: Graph, event: Event) -> list[str]:
             symbols.append(operand)
     if any(dtype.kind == "c" for dtype in dtypes):
         raise ExportError(f"{g.line}: complex numbers cannot be exported")
-    if any(isinstance(value, Length) for value in event.attributes.values()):
+    attributes = event.attributes.all()  # type: ignore[attr-defined]
+    if any(isinstance(value, Length) for value in attributes.values()):
         raise ExportError(f"{g.line}: '{event.kernel}' computes with a number that depends on a dynamic length")
     try:
-        result = symbolic.TABLE[event.kernel](*symbols, **event.attributes)
+        result = symbolic.TABLE[event.kernel](*symbols, **attributes)
     except symbolic.Untraceable as error:
         raise ExportError(f"{g.line}: '{event.kernel}': {error}") from error
     wanted = g.values[event.results[0]].dtype  # type: ignore[index]

@@ -1,6 +1,7 @@
 """`export`: a model as a file of ONNX."""
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 import pathlib
@@ -19,18 +20,27 @@ from ..serialization.output_file import written_at
 from ..tensor import Tensor, wrap
 from . import elementwise, layers, recurrent, reductions, shapes
 from .errors import ExportError
-from .graph import EMITTERS, Graph, element_type
+from .graph import EMITTERS, Graph, Noted, element_type
 from .runs import Length, merge
 from .tracing import Event, Ref, Trace, evaluating, refs
 
 __all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes"]
 
+#: Attributes that say how a kernel computes, or what the shape or dtype of the result says too.
+_WITHOUT_EFFECT = {"with_grad", "winners", "momentum", "message", "low", "high", "padding_idx", "dtype", "input_shape", "lengths",
+                   "output_size", "axes", "M", "num"}
 _LARGEST = 2_000_000_000  # bytes: a file of Protocol Buffers has no more than 2 GiB
-#: What is added to a dynamic length, or what it is multiplied by, in each run: mixed parity shows what is rounded.
-_PLANS: tuple[tuple[Callable[[int, int], int], tuple[tuple[int, ...], ...]], ...] = (
-    (lambda n, more: n + more, ((0, 1, 3, 6), (0, 3, 1, 4), (0, 2, 5, 1), (0, 4, 6, 3), (0, 5, 2, 7), (0, 6, 4, 2))),
-    (lambda n, times: n * times, ((1, 2, 3, 5), (1, 3, 2, 4), (1, 2, 5, 3), (1, 4, 3, 2))),
-    (lambda n, less: n - less, ((0, 1, 2, 3), (0, 2, 1, 4), (0, 3, 2, 1))),
+#: Of each run a and b: a dynamic length n becomes a * n + b there. A plan has a row for each length, and a model that takes no
+#: length of the first plan, as one with a limit or one that halves images, may take those of another.
+_PLANS = (
+    # Far apart, so that a length behind strides differs, and of mixed parity, so that what is rounded shows.
+    (((1, 0), (1, 1), (2, 1), (3, 2)), ((1, 0), (2, 1), (1, 2), (3, 1)), ((1, 0), (1, 3), (3, 1), (2, 3)),
+     ((1, 0), (3, 2), (2, 3), (1, 1))),
+    (((1, 0), (1, 1), (1, 3), (1, 6)), ((1, 0), (1, 3), (1, 1), (1, 4)), ((1, 0), (1, 2), (1, 5), (1, 1)),
+     ((1, 0), (1, 4), (1, 6), (1, 3))),
+    (((1, 0), (2, 0), (3, 0), (5, 0)), ((1, 0), (3, 0), (2, 0), (4, 0)), ((1, 0), (2, 0), (5, 0), (3, 0)),
+     ((1, 0), (4, 0), (3, 0), (2, 0))),
+    (((1, 0), (1, -1), (1, -2), (1, -3)), ((1, 0), (1, -2), (1, -1), (1, -4)), ((1, 0), (1, -3), (1, -2), (1, -1))),
 )
 
 
@@ -140,6 +150,8 @@ def _traces(model: Module, inputs: list[Tensor], axes: Axes, call: Callable[[Seq
         for axis, name in named.items():
             if lengths.setdefault(name, tensor.shape[axis]) != tensor.shape[axis]:
                 raise ValueError(f"the length {name!r} is {lengths[name]} of one input and {tensor.shape[axis]} of another")
+    if len(lengths) > len(_PLANS[0]):
+        raise ValueError(f"at most {len(_PLANS[0])} lengths can be dynamic, not {', '.join(map(repr, lengths))}")
     state = dict(model.named_parameters()) | dict(model.named_buffers())
     with evaluating(model), no_grad():
         error: Exception | None = None
@@ -161,11 +173,11 @@ def _lengths(given: dict[str, int]) -> Iterator[list[dict[str, int]]]:
     if not given:
         yield [{}, {}]
         return
-    for change, rows in _PLANS:
-        columns = [[change(max(length, 2), step) for step in rows[place % len(rows)]]
-                   for place, length in enumerate(given.values())]
-        if all(length > 1 for column in columns for length in column):
-            yield [dict(zip(given, run, strict=True)) for run in zip(*columns, strict=True)]
+    for rows in _PLANS:
+        if len(given) <= len(rows):
+            columns = [[a * max(length, 2) + b for a, b in row] for row, length in zip(rows, given.values(), strict=False)]
+            if all(length > 1 for column in columns for length in column):
+                yield [dict(zip(given, run, strict=True)) for run in zip(*columns, strict=True)]
 
 
 def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int) -> list[Tensor]:
@@ -182,8 +194,8 @@ def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int)
             order = list(range(flat.size))
             generator.shuffle(order)
             flat[:] = flat[order]
-            if array.dtype.kind == "f":
-                array = (array * np.asarray(1 + 0.03 * run, array.dtype)).astype(array.dtype)
+            if array.dtype.kind == "f":  # smaller: probabilities stay some
+                array = (array * np.asarray(1 - 0.03 * run, array.dtype)).astype(array.dtype)
         found.append(wrap(array))
     return found
 
@@ -252,7 +264,15 @@ def _write(graph: Graph, event: Event) -> None:
     emitter = EMITTERS.get(event.kernel)
     if emitter is None:
         raise ExportError(f"{event.line}: the operation '{event.kernel}' cannot be exported to ONNX")
-    for number, name in zip(event.results, emitter(graph, event), strict=True):
+    attributes = Noted(event.attributes)
+    graph.asked.clear()
+    names = emitter(graph, dataclasses.replace(event, attributes=attributes))
+    unread = attributes.keys() - attributes.read - _WITHOUT_EFFECT
+    unread |= {f"operand {place}" for place, operand in enumerate(event.operands)
+               if isinstance(operand, Ref) and operand.value not in graph.asked and event.kernel not in ("check_bounds", "recurrence")}
+    if unread:  # an option that is new here: never left out silently
+        raise ExportError(f"{event.line}: '{event.kernel}' with {', '.join(sorted(unread))} cannot be exported to ONNX")
+    for number, name in zip(event.results, names, strict=True):
         if number is not None and name is not None:
             graph.set(number, name)
 

@@ -29,6 +29,28 @@ def emits(kernels: str, operators: str) -> Callable[[Emitter], Emitter]:
     return note
 
 
+class Noted(dict[str, Any]):
+    """Attributes that know which of them were read."""
+
+    def __init__(self, entries: dict[str, Any]) -> None:
+        super().__init__(entries)
+        self.read: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The attribute or `default`."""
+        self.read.add(key)
+        return super().get(key, default)
+
+    def all(self) -> dict[str, Any]:
+        """All of them."""
+        self.read |= self.keys()
+        return dict(self)
+
+
 class Graph:
     """What has been written so far. Emitters ask it for the names of values and add nodes."""
 
@@ -43,6 +65,7 @@ class Graph:
         self._count = itertools.count()
         self.line = ""
         self.used: set[int] = set()  # values that something reads
+        self.asked: set[int] = set()  # those whose names the present call has asked for
 
     # ---- nodes and constants ---------------------------------------------------------------------------------------
     def node(self, operator: str, *inputs: str | None, **attributes: Any) -> str:
@@ -80,6 +103,7 @@ class Graph:
                 return self.cast(one, dtype)
             return self.constant(operand, dtype)
         number = operand.value
+        self.asked.add(number)
         if number not in self.names:
             value = self.values[number]
             if value.constant is None:

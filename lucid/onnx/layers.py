@@ -41,7 +41,8 @@ def _scaled(length: Any, factor: int, offset: int = 0) -> Any:
 @emits("conv2d conv3d conv2d_relu conv3d_relu", "Conv")
 def _conv(g: Graph, event: Event) -> list[str]:
     a = event.attributes
-    found = g.node("Conv", *[None if operand is None else g.name(operand) for operand in event.operands[:3]],
+    x, weight, bias = event.operands
+    found = g.node("Conv", g.name(x), g.name(weight), None if bias is None else g.name(bias),
                    strides=list(a["stride"]), pads=[*a["padding"]] * 2, dilations=list(a["dilation"]), group=a["groups"])
     return [g.node("Relu", found) if event.kernel.endswith("relu") else found]
 
@@ -111,9 +112,10 @@ def _max_pool(g: Graph, event: Event) -> list[str | None]:
     pads = [*a["padding"], *[p + more for p, more in zip(a["padding"], beyond, strict=True)]]
     options = {"kernel_shape": list(a["kernel_size"]), "strides": list(a["stride"]), "pads": pads, "dilations": list(a["dilation"])}
     places = event.results[1] if len(event.results) > 1 else None
-    if not _is_used(g, places):
-        return [g.node("MaxPool", g.name(operand), **options), *[None] * (len(event.results) - 1)]
-    raise ExportError(f"{g.line}: the indices of a pooling cannot be exported")
+    if _is_used(g, places):
+        raise ExportError(f"{g.line}: the indices of a pooling cannot be exported")
+    found = g.node("MaxPool", g.name(operand), **options)
+    return [g.node("Relu", found) if a.get("relu") else found, *[None] * (len(event.results) - 1)]
 
 
 @emits("avg_pool2d", "AveragePool")
@@ -121,8 +123,8 @@ def _avg_pool(g: Graph, event: Event) -> list[str]:
     operand, a = event.operands[0], event.attributes
     beyond = _beyond(g, event, [1] * len(a["kernel_size"]))
     name, padding = g.name(operand), list(a["padding"])
-    divisor = a["divisor_override"]
-    if divisor is not None or (a["count_include_pad"] and any(padding)):  # zeros that count, before those that do not
+    divisor, counted = a["divisor_override"], a["count_include_pad"]
+    if divisor is not None or (counted and any(padding)):  # zeros that count, before those that do not
         after = [p + (more if divisor is not None else 0) for p, more in zip(padding, beyond, strict=True)]
         axes = list(range(2, 2 + len(padding)))
         if any(padding) or any(after):
@@ -146,6 +148,8 @@ def _adaptive_pool(g: Graph, event: Event) -> list[str | None]:
     operand, wanted = event.operands[0], event.attributes["output_size"]
     average = event.kernel == "adaptive_avg_pool2d"
     name, dtype, rank = g.name(operand), g.dtype(operand), rank_of(g, operand)
+    if event.attributes.get("relu"):
+        raise ExportError(f"{g.line}: '{event.kernel}' with ReLU cannot be exported")
     if len(event.results) > 1 and _is_used(g, event.results[1]):
         raise ExportError(f"{g.line}: the indices of a pooling cannot be exported")
     lengths = list(g.shape(operand)[2:])

@@ -140,7 +140,11 @@ def _attention(g: Graph, event: Event) -> list[str | None]:
             scores = g.node("Where", g.name(mask), scores, g.constant(-np.inf, dtype))
         else:
             scores = g.node("Add", scores, g.name(mask))
-    found = g.node("MatMul", g.node("Softmax", scores, axis=-1), names[value])
+    weights = g.node("Softmax", scores, axis=-1)
+    if isinstance(mask, Ref):  # who sees nobody gets zeros
+        nobody = g.node("Equal", g.node("ReduceMax", scores, g.ints([-1]), keepdims=1), g.constant(-np.inf, dtype))
+        weights = g.node("Where", nobody, g.constant(0, dtype), weights)
+    found = g.node("MatMul", weights, names[value])
     return [found, *[None] * (len(event.results) - 1)]
 
 

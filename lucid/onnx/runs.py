@@ -14,7 +14,7 @@ import numpy as np
 from lucid_kernels.expression import Program
 
 from .errors import ExportError
-from .tracing import Event, Ref, Trace, Value
+from .tracing import Event, Trace, Value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,18 +39,17 @@ class Known:
 def merge(traces: Sequence[Trace]) -> tuple[list[Known], list[Event]]:
     """The values and the calls of all runs. Raises ExportError where they are not the same calls."""
     first = traces[0]
-    for place, events in enumerate(zip(*[trace.events for trace in traces], strict=False)):
-        if len({(event.kernel, len(event.results)) for event in events}) > 1:
-            raise _differ(events[0], "calls " + " or ".join(sorted({f"'{event.kernel}'" for event in events})))
-        del place
+    for alike in zip(*[trace.events for trace in traces], strict=False):
+        if len({(event.kernel, len(event.results)) for event in alike}) > 1:
+            raise _differ(alike[0], "calls " + " or ".join(sorted({f"'{event.kernel}'" for event in alike})))
     if len({len(trace.events) for trace in traces}) > 1:
         shortest = min(traces, key=lambda trace: len(trace.events))
         longest = max(traces, key=lambda trace: len(trace.events))
         raise _differ(longest.events[len(shortest.events)], "calls more operations, as a loop over positions does")
     if len({len(trace.values) for trace in traces}) > 1:
         raise ExportError("the model uses other tensors for other elements or lengths of its inputs")
-    events = [_merged_event(events) for events in zip(*[trace.events for trace in traces], strict=True)]
-    values = [_merged_value(values) for values in zip(*[trace.values for trace in traces], strict=True)]
+    events = [_merged_event(alike) for alike in zip(*[trace.events for trace in traces], strict=True)]
+    values = [_merged_value(alike) for alike in zip(*[trace.values for trace in traces], strict=True)]
     if any(trace.outputs != first.outputs for trace in traces):
         raise ExportError("the model returns other tensors for other elements or lengths of its inputs")
     return values, events
@@ -93,7 +92,7 @@ def _merged_value(values: Sequence[Value]) -> Known:
     arrays = [value.array for value in values]
     if any((value.origin, value.depends, value.array.ndim, value.array.dtype)
            != (first.origin, first.depends, first.array.ndim, first.array.dtype) for value in values):
-        raise ExportError("the model computes with tensors of other dtypes or dimensions for other elements or lengths of its inputs")
+        raise ExportError("for other elements or lengths of its inputs the model computes with tensors of other dtypes or dimensions")
     shape = tuple([lengths[0] if len(set(lengths)) == 1 else Length(tuple(lengths))
                    for lengths in zip(*[array.shape for array in arrays], strict=True)])
     same = not first.depends and first.origin != "input" and all(_equal(array, arrays[0]) for array in arrays[1:])
@@ -110,6 +109,3 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 def _differ(event: Event, what: str) -> ExportError:
     return ExportError(f"{event.line}: for other elements or lengths of the inputs the model {what} ('{event.kernel}'): a graph "
                        "always does the same. If it is a length, leave it out of the dynamic ones")
-
-
-__all__ = ["Known", "Length", "Ref", "merge", "merged"]

@@ -86,7 +86,7 @@ def _getitem(g: Graph, event: Event) -> list[str]:
     given = sum(entry is not None and entry is not Ellipsis for entry in index)
     arrays = [entry for entry in index if isinstance(entry, Ref)]
     if len(arrays) > 1 or any(g.dtype(entry).kind == "b" for entry in arrays):
-        raise ExportError(f"{g.line}: an index of several tensors, or of a mask, cannot be exported; write lucid.where or gather()")
+        raise ExportError(f"{g.line}: an index of several tensors, or a mask, cannot be exported; write lucid.where or gather()")
     if arrays and any(entry is None or isinstance(entry, (int, Length)) for entry in index):
         raise ExportError(f"{g.line}: an index of a tensor beside numbers cannot be exported; write it in two steps")
     axis, removed, added, result_axis = 0, [], [], 0
@@ -99,7 +99,7 @@ def _getitem(g: Graph, event: Event) -> list[str]:
             result_axis += 1
         elif isinstance(entry, Ref):
             name = g.node("Gather", name, g.name(entry), axis=axis)
-            axis += 1
+            axis += rank_of(g, entry)
         elif isinstance(entry, slice):
             step = 1 if entry.step is None else entry.step
             if (entry.start, entry.stop, step) != (None, None, 1):
@@ -129,8 +129,9 @@ def _pad(g: Graph, event: Event) -> list[str]:
     if mode == "circular":  # `wrap` of opset 19 is missing in runtimes
         for axis, (before, after) in zip(axes, pads, strict=True):
             g.static([before, after], "circular padding")
-            parts = [sliced(g, name, axis, -before, _END)] * (before > 0) + [name] + [sliced(g, name, axis, 0, after)] * (after > 0)
-            name = g.node("Concat", *parts, axis=axis)
+            first = [sliced(g, name, axis, -before, _END)] if before else []
+            last = [sliced(g, name, axis, 0, after)] if after else []
+            name = g.node("Concat", *first, name, *last, axis=axis)
         return [name]
     if mode not in modes:
         raise ExportError(f"{g.line}: padding with mode={mode!r} cannot be exported")

@@ -147,9 +147,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     largest = int(indices.max())
     if num_classes == -1:
+        backends.note_read(indices)
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     result = tensor.new_zeros((*indices.shape, num_classes))
-    backends.run("scatter", (result._array, indices[..., None], 1), {"axis": indices.ndim, "out": result._array})
+    backends.run("scatter", (result._array, tensor.unsqueeze(-1)._array, 1), {"axis": indices.ndim, "out": result._array})
     return result
