@@ -21,7 +21,7 @@ from ..nn.parameter import Buffer
 from ..tensor import Tensor, mark_inference, record_update, wrap
 from .graphs import LETTERS, Graphs, Line, read
 from .recorder import Recorder, Symbol, Use, make_arguments
-from .watch import as_test, same
+from .watch import GONE, as_test, is_empty, same
 
 Layout = tuple[Any, ...]
 
@@ -159,7 +159,9 @@ class Plan:
             names[key] = value
             return key
 
-        tests = [as_test(place, name) for place in self._places]
+        empty = tuple([place[1] for place in self._places if is_empty(place)])
+        tests = [f"not any({name(empty)})"] if empty else []  # one look at all: a module has a dozen
+        tests += [as_test(place, name) for place in self._places if not is_empty(place)]
         tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
         for tensor, node, hooks in self._traits:
             tests.append(f"{name(tensor)}._node is {name(node)}")
@@ -168,7 +170,8 @@ class Plan:
                 tests.append(f"not ({counted}.hooks or {counted}.post_accumulate_hooks)" if hooks == (0, 0)
                              else f"{name(_hooks)}({name(tensor)}) == {name(hooks)}")
         tests += [f"{name(t)}._grad is None" for t in self._absent]
-        exec(compile(f"def test(): return {' and '.join(tests) or 'True'}", "<lucid.compile>", "exec"), names)
+        source = f"def test():\n try: return {' and '.join(tests) or 'True'}\n except {name(GONE)}: return False"
+        exec(compile(source, "<lucid.compile>", "exec"), names)
         found: Callable[[], bool] = names["test"]
         return found
 
@@ -243,11 +246,11 @@ class Plan:
             used.clear()
 
         draws = 0
-        for event in self.recorder.events:
+        for number, event in enumerate(self.recorder.events):
             kind = event[0]
             if kind == "kernel":
                 _, kernel_name, kernel_kind, operands, attributes, _, outputs, many, scalar, _ = event
-                kernel = backends.kernel_of(kernel_kind, kernel_name)
+                kernel = self.recorder.direct.get(number) or backends.kernel_of(kernel_kind, kernel_name)
                 parts = [*map(expression, operands), *(f"{key}={expression(value)}" for key, value in attributes.items())]
                 call = f"{name(kernel)}({', '.join(parts)})"
                 reads = set(used)
@@ -288,10 +291,10 @@ class Plan:
             elif kind == "requires":
                 add(f"{tensor(event[1])}.requires_grad_({event[2]})")
             elif kind == "variable":
-                _, (_, container, key), number, symbol = event
+                _, (_, container, key), replaced, symbol = event
                 place = f"{name(container)}.cell_contents" if isinstance(container, CellType) else (
                     f"{name(container)}[{name(key)}]")
-                add(f"n{number} = {place} = wrap({variable(symbol)})")
+                add(f"n{replaced} = {place} = wrap({variable(symbol)})")
             else:
                 results = []
                 for output in event[1]:

@@ -80,6 +80,7 @@ class Recorder:
         self.fullgraph = fullgraph
         self.reason: str | None = None
         self.events: list[tuple[Any, ...]] = []
+        self.direct: dict[int, Any] = {}  # what kernels do, by the number of their event
         self.slots: list[tuple[int, tuple[int, ...], Any]] = []  # bytes, shape and dtype of each
         self.state: list[Tensor] = []
         self.arrays: list[Any] = []  # those of `state` before the call
@@ -202,6 +203,9 @@ class Recorder:
         if len(kinds) > 1:
             self.refuse(f"'{name}' moves elements between devices")
             return
+        direct = getattr(backends.kernel_of(next(iter(kinds)), name), "direct", None) if kinds else None
+        if direct is not None and "out" not in attributes:  # what the kernel finds out about these layouts is known to a plan
+            self.direct[len(self.events)] = direct(*arrays, **attributes)
         operands = [self._operand(a) for a in arrays]
         named = {key: self._operand(value) for key, value in attributes.items()}
         draw = None

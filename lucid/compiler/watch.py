@@ -81,11 +81,29 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name, _MISSING)
 
 
+def is_empty(place: tuple[Any, ...]) -> bool:
+    """Whether a place is a container with nothing in it."""
+    return place[0] is _length and not place[3]
+
+
+#: What a test raises where there is nothing any more.
+GONE = (KeyError, IndexError, ValueError, AttributeError)
+
+
 def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
-    """Source that is true if a place has the very same content; `name` gives a name to an object."""
+    """Source that is true if a place has the very same content, and false or one of `GONE` otherwise; `name` gives a name to an
+    object.
+    """
     get, container, key, content = place
-    if get is _entry:
-        return f"{name(container)}.get({name(key)}, {name(_MISSING)}) is {name(content)}"
+    if content is not _MISSING:
+        if get in (_entry, _item):
+            return f"{name(container)}[{name(key)}] is {name(content)}"
+        if get is _cell:
+            return f"{name(container)}.cell_contents is {name(content)}"
+        if get is _attribute:
+            return f"{name(container)}.{key} is {name(content)}"
+        if get is _class_entry:
+            return f"{name(vars(container))}[{name(key)}] is {name(content)}"
     if get is _length:
         return f"len({name(container)}) == {content}"
     if get is _members:
@@ -95,8 +113,6 @@ def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
         return f"{name(_steps)}({name(container)}, {name(content)})"
     if get is _bytes:
         return f"{name(container)}.tobytes() == {name(content)}"
-    if get is _attribute and hasattr(container, key):
-        return f"{name(container)}.{key} is {name(content)}"
     return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
 
 
