@@ -41,6 +41,8 @@ def test_one_operation(dtype: Any) -> None:
         for name in REDUCTIONS:
             assert operations(lambda a=a, name=name: gpu.TABLE[name](a, axis=0, keepdims=True)) == 1, name
         assert operations(lambda a=a: gpu.TABLE["var"](a, axis=1, keepdims=False, correction=1)) == 1
+        assert operations(lambda a=a: gpu.TABLE["std_mean"](a, axis=1, keepdims=False, correction=1)) == 1
+        assert operations(lambda a=a: gpu.TABLE["dropout"](a, p=0.5, seed=1, offset=0)) == 1 + (not a._c_contiguous)
         assert operations(lambda a=a: gpu.TABLE["power"](a, 2)) == 1
         assert operations(lambda a=a: gpu.TABLE["clip"](a, 0.6, 0.8)) == 1
         assert operations(lambda a=a: gpu.TABLE["fill"](a, value=2.0)) == 1

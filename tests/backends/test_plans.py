@@ -141,7 +141,7 @@ CASES: dict[str, Callable[[], Case]] = {
     **{name: lambda: Case(normal(6, 8), **_AXES) for name in "mean nansum max min norm2 logsumexp any all argmax argmin".split()},
     **{f"{name}_with_indices": lambda: Case(normal(6, 8), **_AXES) for name in ("max", "min")},
     **{name: lambda: Case(normal(6, 8), **_AXES, dtype=[None, np.dtype(np.float32)]) for name in ("sum", "prod")},
-    **{name: lambda: Case(normal(6, 8), **_AXES, correction=[1, 0]) for name in ("var", "std")},
+    **{name: lambda: Case(normal(6, 8), **_AXES, correction=[1, 0]) for name in ("var", "std", "var_mean", "std_mean")},
     "norm": lambda: Case(normal(6, 8), **_AXES, order=[3, 1.5, 1]),
     "norm2_grad": lambda: Case(normal(6, 1), normal(6, 8), normal(6, 1), axis=[(1,), None], keepdims=[True]),
     "copy": lambda: Case(normal(4, 6), axes=[None, (1, 0)]),

@@ -58,8 +58,8 @@ int rt_cudaMallocHost(void** p, size_t bytes, unsigned flags) { *p = calloc(1, b
 int rt_cudaHostAlloc(void** p, size_t bytes, unsigned flags) { return rt_cudaMallocHost(p, bytes, flags); }
 int rt_cudaMemcpy(void* to, const void* from, size_t bytes, int kind) { return move(to, from, bytes); }
 int rt_cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream) { return move(to, from, bytes); }
-int rt_cudaMemset(void* p, int value, size_t bytes) { memset(p, value, bytes); return 0; }
-int rt_cudaMemsetAsync(void* p, int value, size_t bytes, void* stream) { memset(p, value, bytes); return 0; }
+int rt_cudaMemset(void* p, int value, size_t bytes) { memset(p, value, bytes < 4096 ? bytes : 4096); return 0; }  // a GPU's work
+int rt_cudaMemsetAsync(void* p, int value, size_t bytes, void* stream) { return rt_cudaMemset(p, value, bytes); }
 int rt_cudaMemGetInfo(size_t* free, size_t* total) { *free = *total = (size_t)80 << 30; return 0; }
 int rt_cudaPointerGetAttributes(void** attributes, const void* p) {
   ((int*)attributes)[0] = 2;  // device memory

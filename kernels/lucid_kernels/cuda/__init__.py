@@ -12,16 +12,10 @@
 Beside a module lies its source, the `.cu` file of its name. `math/` has headers only, and `tuning/` what was
 measured of convolutions on a chip, nothing so far.
 
-All kernels but those of convolutions on tensor cores, and of `elementwise`, `movement`, `reduction.reduce` and `multi_tensor`,
-which are newer, have passed the three tiers of `kernels/README.md`, the last on an H200 (driver 580.159, CuPy 14.2, CUDA 13.0),
-where compute-sanitizer's memcheck and racecheck find nothing in their float32 tests (racecheck was not run to the end for
-`attention`). They are not tuned: tile sizes and thresholds are reasoned. There (kernel times by CUPTI)
-
-- a copy moves 4.1 TB/s; CuPy's elementwise kernels move half of that;
-- a launch costs the host 13 us (6 in CuPy's launch, 3 for the memory of the result), with the operation around it 15;
-  PyTorch's 8.5;
-- convolutions without tensor cores compute 10 to 20 of the 49 TFLOP/s that cuBLAS reaches in float32; PyTorch's, in TF32 with
-  hundreds of times the error, take a twelfth to a fourth of the time, and the input gradient of a 7x7 layer of 3 channels with
-  stride 2 takes 34 times PyTorch's;
-- attention, forward and backward, computes 8 to 10 TFLOP/s.
+All kernels have passed the first two tiers of `kernels/README.md`: they compile for sm_80, sm_90 and sm_100, and are right on the
+simulator. Of the sources that are here now, the third tier is passed by `indexing/bounds.cu`, `losses/ctc_loss.cu` and
+`recurrent/recurrent.cu` alone: on 26 November 2026, on an H200 (driver 580.159, CuPy 14.2, CUDA 13.0). All others have been
+written anew or changed since, and have not run on a GPU; nor have launch plans. What was measured that day
+(`bench/results/2026-11-26-nvidia-h200-gpu.json`) is of other kernels, and of launches by CuPy. Tile sizes and thresholds are
+reasoned. `bench/results/gpu_rows_not_run.md` has what is known without a GPU: launches, the host's time, resources.
 """

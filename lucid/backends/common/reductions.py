@@ -101,6 +101,16 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
         """The square root of `var`."""
         return xp.sqrt(var(x, axis=axis, keepdims=keepdims, correction=correction))
 
+    def var_mean(x: Array, *, axis: Any, keepdims: bool, correction: float) -> tuple[Array, Array]:
+        """`var` and `mean`, as arrays: NumPy makes numbers of those without dimensions."""
+        results = var(x, axis=axis, keepdims=keepdims, correction=correction), mean(x, axis=axis, keepdims=keepdims)
+        return xp.asarray(results[0]), xp.asarray(results[1])
+
+    def std_mean(x: Array, *, axis: Any, keepdims: bool, correction: float) -> tuple[Array, Array]:
+        """`std` and `mean`, likewise."""
+        results = std(x, axis=axis, keepdims=keepdims, correction=correction), mean(x, axis=axis, keepdims=keepdims)
+        return xp.asarray(results[0]), xp.asarray(results[1])
+
     def logsumexp(x: Array, *, axis: Any, keepdims: bool) -> Array:
         """``log(sum(exp(x)))``, which does not overflow."""
         wider = wide(x)
@@ -135,5 +145,5 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     functions: tuple[Kernel, ...] = (all, any, argmax, argmin, logsumexp, max, max_with_indices, mean, min, min_with_indices,
-                                     nansum, norm, norm2, norm2_grad, prod, std, sum, var)
+                                     nansum, norm, norm2, norm2_grad, prod, std, std_mean, sum, var, var_mean)
     return {function.__name__: function for function in functions}

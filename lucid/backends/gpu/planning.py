@@ -20,8 +20,8 @@ layer_norm layer_norm_grad group_norm group_norm_grad rms_norm rms_norm_grad
 conv2d conv2d_relu conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
 max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d
 adaptive_avg_pool2d_grad sum prod mean nansum max min norm norm2 norm2_grad logsumexp any all argmax argmin max_with_indices
-min_with_indices var std copy cast fill concatenate stack check_bounds embedding fused index_select gather grid_sample matmul
-linear linear_grad where masked_fill
+min_with_indices var std var_mean std_mean copy cast fill concatenate stack check_bounds embedding fused index_select gather
+grid_sample matmul linear linear_grad where masked_fill
 """.split()).union(name for name, row in ROWS.items() if row.half or row.family or row.cuda)
 #: Their attributes that differ in each call and are arguments of kernels.
 MOVING = dict.fromkeys("random_uniform random_exponential random_normal random_integers dropout".split(), ("seed", "offset"))

@@ -77,15 +77,16 @@ def table() -> dict[str, Kernel]:
 
         return kernel
 
-    def moment(name: str, operation: str) -> Kernel:
+    def moment(name: str, operation: str, both: bool) -> Kernel:
         otherwise = general[name]
 
         @functools.wraps(otherwise)
-        def kernel(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
+        def kernel(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Any:
             if not suits(x):
                 return otherwise(x, axis=axis, keepdims=keepdims, correction=correction)
             freedom = max(_count(x, axis) - correction, 0)  # NaN if none is left: 0 / 0
-            return reduce(operation, x, axis, keepdims, x.dtype, x.dtype, p=freedom)[0]
+            found = reduce(operation, x, axis, keepdims, x.dtype, x.dtype, p=freedom)
+            return found if both else found[0]
 
         return kernel
 
@@ -115,7 +116,9 @@ def table() -> dict[str, Kernel]:
         "argmax": extreme("argmax", "ArgMax", False), "argmin": extreme("argmin", "ArgMin", False),
         "max_with_indices": extreme("max_with_indices", "ArgMax", True),
         "min_with_indices": extreme("min_with_indices", "ArgMin", True),
-        "var": moment("var", "Variance"), "std": moment("std", "Deviation"), "norm": norm, "norm2_grad": norm2_grad}
+        "var": moment("var", "Variance", False), "std": moment("std", "Deviation", False),
+        "var_mean": moment("var_mean", "Variance", True), "std_mean": moment("std_mean", "Deviation", True),
+        "norm": norm, "norm2_grad": norm2_grad}
     assert entries.keys() == general.keys()
     return planning.all_planned(merge(entries))
 

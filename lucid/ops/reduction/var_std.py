@@ -6,13 +6,13 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Op, Rule, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, require_tensor
 from .._out import accepts_out
 from ..elementwise.fused import fused_if_large
-from .axes import Axes, count_along, kernel_axes, spread
+from .axes import Axes, count_along, kernel_axes, spread, spread_over
 from .reduction import mean
 
 METHODS = ("var", "std", "cov", "corrcoef")
@@ -27,20 +27,46 @@ def _var_gradient(g: Tensor, x: Tensor, axis: Axes, keepdims: bool, correction: 
     return _scaled_distance(x, mean(x, axis, True), spread(g * (2 / freedom if freedom > 0 else math.nan), shape, axis, keepdims))
 
 
+def _before_root(g: Tensor, y: Tensor) -> Tensor:
+    """The gradient of a variance from that of its root `y`. At 0 the slope is infinite: the gradient there is defined as 0."""
+    return (g / (y * 2)).masked_fill(y == 0, 0)
+
+
 def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Vjp:
     return lambda g, y: (_var_gradient(g, x, axis, keepdims, correction),)
 
 
 def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Vjp:
-    # At 0 the slope of the root is infinite: the gradient there is defined as 0.
-    return lambda g, y: (_var_gradient((g / (y * 2)).masked_fill(y == 0, 0), x, axis, keepdims, correction),)
+    return lambda g, y: (_var_gradient(_before_root(g, y), x, axis, keepdims, correction),)
+
+
+def _pair_rule(is_root: bool) -> Rule:
+    def rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Vjp:
+        shape = x._array.shape
+
+        def vjp(gg: Any, y: Any) -> tuple[Any]:
+            g, g_mean = (*gg, None)[:2]  # without one for the mean the list ends before
+            total = None
+            if g is not None:
+                g = _before_root(g, y[0]) if is_root else g
+                total = _var_gradient(g, x, axis, keepdims, correction)
+            if g_mean is not None:
+                part = spread_over(g_mean, shape, axis, keepdims, count_along(shape, axis))
+                total = part if total is None else total + part
+            return (total,)
+
+        return vjp
+
+    return rule
 
 
 _var = UnaryOp("var", _var_rule)
 _std = UnaryOp("std", _std_rule, saved_outputs=True)
+_var_mean = Op("var_mean", _pair_rule(False))
+_std_mean = Op("std_mean", _pair_rule(True), saved_outputs=(0,))
 
 
-def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Tensor:
+def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Any:
     if isinstance(dim, bool):  # var(input, unbiased)
         dim, unbiased = None, dim
     if not _dtypes.is_differentiable(require_tensor(op.name, input)._array.dtype):
@@ -59,28 +85,30 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
     NaN if no degree of freedom is left. Raises RuntimeError for integers and bools.
     """
-    return _moment(_var, input, dim, unbiased, keepdim, correction)
+    result: Tensor = _moment(_var, input, dim, unbiased, keepdim, correction)
+    return result
 
 
 @accepts_out(castable=True)
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
     """The square root of `var`; where it is 0, so is the gradient."""
-    return _moment(_std, input, dim, unbiased, keepdim, correction)
+    result: Tensor = _moment(_std, input, dim, unbiased, keepdim, correction)
+    return result
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`)."""
-    variance = var(input, dim, unbiased, keepdim, correction=correction)
-    return variance, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    pair: tuple[Tensor, Tensor] = _moment(_var_mean, input, dim, unbiased, keepdim, correction)
+    return pair
 
 
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`)."""
-    deviation = std(input, dim, unbiased, keepdim, correction=correction)
-    return deviation, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    pair: tuple[Tensor, Tensor] = _moment(_std_mean, input, dim, unbiased, keepdim, correction)
+    return pair
 
 
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:

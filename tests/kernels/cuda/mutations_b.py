@@ -345,8 +345,8 @@ MUTATIONS = [
     Mutation(
         RANDOM,
         "dropout: inf times zero",
-        r"x\[i\] \* \(words\[j\] >= threshold \? scale : T\(0\)\)",
-        "(words[j] >= threshold ? x[i] * scale : T(0))",
+        r"widened\(x\[i\]\) \* \(words\[j\] >= threshold \? scale : Accumulator<T>\(0\)\)",
+        "(words[j] >= threshold ? widened(x[i]) * scale : Accumulator<T>(0))",
         check_random,
     ),
     # gradients of a scaled loss

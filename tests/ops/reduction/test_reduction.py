@@ -80,6 +80,7 @@ GRADIENTS = {
     "var of all": lambda x: x.var(correction=0),
     "std": lambda x: x.std(1),
     "std_mean": lambda x: lucid.std_mean(x, 1)[0] * lucid.std_mean(x, 1)[1],
+    "var_mean of one pair": lambda x: lucid.mul(*lucid.var_mean(x, 1)),
     "cumsum": lambda x: x.cumsum(1),
     "logsumexp": lambda x: x.logsumexp((0, 1)),
     "norm": lambda x: x.norm(),

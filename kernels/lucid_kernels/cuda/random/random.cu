@@ -4,9 +4,11 @@
 // instantiate: random_uniform<float, true>, random_uniform<double, true>, random_normal<float, true>, random_normal<double, true>
 // instantiate: random_exponential<float, true>, random_exponential<double, true>
 // instantiate: random_integers<long long, true>, dropout<float, true>, dropout<double, true>
+// instantiate: dropout<__half>, dropout<__nv_bfloat16>, dropout<__half, true>, dropout<__nv_bfloat16, true>
 //
 // Random numbers of which element i depends on (seed, offset, i) only, not on the launch. A thread makes one block of four words at
 // a time.
+#include "halves.cuh"
 #include "numbers.cuh"
 
 // ---- what one block of words becomes: four float, or two 64-bit numbers
@@ -103,8 +105,8 @@ random_integers(T* __restrict__ y, T low, u64 span, u64 seed, u64 offset, i64 bl
 
 template <typename T, bool stored = false>
 __global__ void __launch_bounds__(256, 1)
-dropout(const T* __restrict__ x, T* __restrict__ y, unsigned threshold, T scale, u64 seed, u64 offset, i64 blocks,
-        i64 n) {
+dropout(const T* __restrict__ x, T* __restrict__ y, unsigned threshold, Accumulator<T> scale, u64 seed, u64 offset,
+        i64 blocks, i64 n) {
   const Draw draw = draw_of<stored>(seed, offset);
   GRID_STRIDE(q, blocks) {
     const uint4 w = philox(draw.offset + q, draw.seed);
@@ -113,7 +115,7 @@ dropout(const T* __restrict__ x, T* __restrict__ y, unsigned threshold, T scale,
     for (int j = 0; j < 4; ++j) {
       const i64 i = q * 4 + j;
       // A product, not a choice: a dropped NaN or inf gives NaN, as in torch.
-      if (i < n) y[i] = x[i] * (words[j] >= threshold ? scale : T(0));
+      if (i < n) y[i] = narrowed<T>(widened(x[i]) * (words[j] >= threshold ? scale : Accumulator<T>(0)));
     }
   }
 }

@@ -82,10 +82,10 @@ def threshold_and_scale(p: float) -> tuple[np.uint32, float]:
     return (np.uint32(0), 0.0) if p == 1 else (np.uint32(int(p * 4294967296.0)), 1.0 / (1.0 - p))
 
 
-@launch.upcast_half
 def dropout(x: Any, *, p: float, seed: int, offset: int, out: Any = None) -> Any:
     """`x / (1 - p)` where the random word is at least `p * 2^32`, else `x * 0`. The gradient is `dropout(g, ...)`."""
     y = launch.result(out, x.shape, x.dtype)
     threshold, scale = threshold_and_scale(p)
-    _fill("dropout", x.dtype, y, seed, offset, launch.contiguous(x), y, threshold, x.dtype.type(scale))
+    wide = np.float64 if x.dtype == np.float64 else np.float32
+    _fill("dropout", x.dtype, y, seed, offset, launch.contiguous(x), y, threshold, wide(scale))
     return launch.deliver(y, out)

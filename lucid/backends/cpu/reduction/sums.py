@@ -213,6 +213,18 @@ def _sum_of_integers(x: Array, axis: Any) -> Array | None:
     return kernels().total(integers, view) if x.itemsize <= 4 and view[1] < 1 << 21 else None
 
 
+def var_mean(x: Array, *, axis: Any, keepdims: bool, correction: float) -> tuple[Array, Array]:
+    """`var` and `mean`, as arrays: NumPy makes numbers of those without dimensions."""
+    results = var(x, axis=axis, keepdims=keepdims, correction=correction), mean(x, axis=axis, keepdims=keepdims)
+    return np.asarray(results[0]), np.asarray(results[1])
+
+
+def std_mean(x: Array, *, axis: Any, keepdims: bool, correction: float) -> tuple[Array, Array]:
+    """`std` and `mean`, likewise."""
+    results = std(x, axis=axis, keepdims=keepdims, correction=correction), mean(x, axis=axis, keepdims=keepdims)
+    return np.asarray(results[0]), np.asarray(results[1])
+
+
 def _are_all(x: Array, axis: Any) -> bool:
     """Whether a kernel adds up what is to be reduced: all elements, as they lie in memory."""
     return axis is None and x.size >= sizes.SUM_OF_ALL_FROM and x.dtype.char in "fd" and bool(x.flags.c_contiguous)
@@ -238,5 +250,6 @@ def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
 
 
 _FUNCTIONS: Sequence[Kernel] = (
-    logsumexp, mean, nansum, _shared.norm, norm2, _shared.norm2_grad, prod, std, sum, var)
+    logsumexp, mean, nansum, _shared.norm, norm2, _shared.norm2_grad, prod, std, std_mean, sum, var,
+    var_mean)
 TABLE: dict[str, Kernel] = {function.__name__: function for function in _FUNCTIONS}
