@@ -19,7 +19,7 @@ class finfo:
 
     def __init__(self, type: Any = None) -> None:
         dtype = _dtypes.get_default_dtype() if type is None else _any_dtype(type)
-        if not (dtype.is_floating_point or dtype.is_complex):  # type: ignore[attr-defined]
+        if dtype.kind in "biu":
             raise TypeError(f"lucid.finfo() requires a floating point input type. Use lucid.iinfo to handle {dtype.name}")
         self.bits, self.eps, self.max, self.min, self.smallest_normal, self.resolution, self.dtype = _found(dtype)
         self.tiny = self.smallest_normal

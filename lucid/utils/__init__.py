@@ -6,6 +6,7 @@
 `dlpack`: arrays of other libraries.
 `hooks`: handles of hooks.
 `model_zoo`: an older name of `hub.load_state_dict_from_url`.
+`selective_checkpoint`: results that a checkpoint keeps.
 `tensorboard`: curves, pictures and texts of a training, through tensorboardX.
 `_pytree`: nested containers, and functions of their leaves.
 """
