@@ -5,6 +5,7 @@
 `parameter`: parameters and buffers, also those whose shape is not known yet.
 `init`: initial values.
 `utils`: helpers for training.
+`extras`: layers and functions of lucid 2.x that PyTorch does not have, imported when they are first asked for.
 `attention`, `parallel`, `common_types`: switches, wrappers and names of types that PyTorch has.
 """
 from . import functional as functional
