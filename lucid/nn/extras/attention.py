@@ -60,12 +60,12 @@ class MultiHeadAttention(Module):
         self.bias_v = Parameter(lucid.zeros(1, 1, embed_dim)) if add_bias_kv else None
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
-                attn_mask: Tensor | None = None, is_causal: bool = False, kv_cache: KVCache | None = None, use_cache: bool = False,
-                cache_position: Tensor | None = None, cache_layer_idx: int | None = None) -> Tensor:
+                attn_mask: Tensor | None = None, is_causal: bool = False, kv_cache: KVCache | None = None,
+                use_cache: bool = False, cache_position: Tensor | None = None, cache_layer_idx: int | None = None) -> Tensor:
         """Attention of `query` to `key` and `value`, and with `use_cache` to those of layer `cache_layer_idx` of `kv_cache`.
 
-        `key_padding_mask` (N, S) is true where a key is padding. `attn_mask` is true where attention is allowed, or is added to the
-        products. With `is_causal` a query attends to no later key; the last query is at the last key.
+        `key_padding_mask` (N, S) is true where a key is padding. `attn_mask` is true where attention is allowed, or is added to
+        the products. With `is_causal` a query attends to no later key; the last query is at the last key.
         """
         heads = [self._heads(x) for x in self._projected(query, key, value)]
         q, k, v = heads
@@ -75,7 +75,8 @@ class MultiHeadAttention(Module):
             k, v = kv_cache.update(k, v, cache_layer_idx, cache_position)
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
         if self.bias_k is not None and self.bias_v is not None:
-            k, v = (lucid.cat([x, self._heads(extra.expand(len(x), 1, -1))], 2) for x, extra in ((k, self.bias_k), (v, self.bias_v)))
+            k, v = (lucid.cat([x, self._heads(extra.expand(len(x), 1, -1))], 2)
+                    for x, extra in ((k, self.bias_k), (v, self.bias_v)))
         if self.add_zero_attn:
             k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
         if mask is not None:

@@ -24,9 +24,9 @@ _NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 class _ConvBNReLU(Module):
     dimensions = 0
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                 groups: int = 1, conv_bias: bool = True, eps: float = 1e-5, momentum: float | None = 0.1, bn_affine: bool = True,
-                 track_running_stats: bool = True) -> None:
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, conv_bias: bool = True, eps: float = 1e-5, momentum: float | None = 0.1,
+                 bn_affine: bool = True, track_running_stats: bool = True) -> None:
         super().__init__()
         self.conv = _CONVOLUTIONS[self.dimensions - 1](in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
                                                        conv_bias)
@@ -60,8 +60,8 @@ class ConvBNReLU3d(_ConvBNReLU):
 class _DepthSeparableConv(Module):
     dimensions = 0
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                 bias: bool = True) -> None:
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, bias: bool = True) -> None:
         super().__init__()
         kind = _CONVOLUTIONS[self.dimensions - 1]
         self.depthwise = kind(in_channels, in_channels, kernel_size, stride, padding, dilation, in_channels, bias)

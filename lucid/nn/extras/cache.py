@@ -112,8 +112,8 @@ def _last_position(key: Tensor, position: Tensor) -> int:
     length, ndim = key.shape[-2], position.ndim
     expected = {0: (), 1: (length,), 2: (key.shape[0], length)}.get(ndim)
     if expected is None or tuple(position.shape) != expected or (ndim == 0 and length != 1) or (ndim == 2 and key.ndim < 3):
-        raise ValueError(f"cache_position of shape {tuple(position.shape)} does not fit keys of shape {tuple(key.shape)}: it is a number "
-                         "for one position, (L,) or (N, L)")
+        raise ValueError(f"cache_position of shape {tuple(position.shape)} does not fit keys of shape {tuple(key.shape)}: it is "
+                         "a number for one position, (L,) or (N, L)")
     first, last = (int(end) for end in lucid.aminmax(position))
     if first < 0:
         raise ValueError(f"cache_position must be >= 0 (got {first}).")
@@ -143,7 +143,8 @@ class DynamicKVCache(KVCache):
             self._lengths += [0] * missing
         old = self.get(layer_idx)
         if old is not None and (old[0].shape[:-2] != key.shape[:-2] or old[0].shape[-1] != key.shape[-1]):
-            raise ValueError(f"DynamicKVCache: keys of shape {tuple(key.shape)} do not go with those of shape {tuple(old[0].shape)}")
+            raise ValueError(f"DynamicKVCache: keys of shape {tuple(key.shape)} do not go with those of shape "
+                             f"{tuple(old[0].shape)}")
         if cache_position is None:
             new = (key, value) if old is None else (lucid.cat([old[0], key], -2), lucid.cat([old[1], value], -2))
         else:
@@ -168,7 +169,7 @@ class DynamicKVCache(KVCache):
     def reset(self) -> None:
         """Forget everything."""
         for kept in (self.key_cache, self.value_cache, self._lengths):
-            kept.clear()  # type: ignore[attr-defined]
+            kept.clear()
 
 
 class StaticKVCache(KVCache):

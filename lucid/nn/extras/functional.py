@@ -8,7 +8,8 @@ import lucid
 
 from ...tensor import Tensor
 
-__all__ = ["drop_block", "drop_path", "global_response_norm", "rotary_pos_embedding", "rotate", "rotations", "sinusoidal_pos_embedding"]
+__all__ = ["drop_block", "drop_path", "global_response_norm", "rotary_pos_embedding", "rotate", "rotations",
+           "sinusoidal_pos_embedding", "turned"]
 
 
 def _require_share(name: str, p: float) -> None:
@@ -17,7 +18,7 @@ def _require_share(name: str, p: float) -> None:
 
 
 def drop_block(input_: Tensor, block_size: int, p: float = 0.1, eps: float = 1e-7) -> Tensor:
-    """`input_` (N, C, H, W) with squares of `block_size` zeroed, which cover about the share `p`; the rest is divided by ``1 - p``.
+    """`input_` (N, C, H, W) with squares of `block_size` zeroed, which cover about the share `p`, the rest divided by ``1 - p``.
 
     Raises ValueError for another number of dimensions, a block larger than the map, and a `p` outside [0, 1).
 
@@ -55,7 +56,7 @@ def drop_path(input_: Tensor, p: float = 0.1, scale_by_keep: bool = True) -> Ten
 
 
 def global_response_norm(input_: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
-    """``gamma * input_ * n + beta * input_`` of (N, C, H, W), where n is the norm of a channel by the mean of those of its sample.
+    """``gamma * input_ * n + beta * input_`` of (N, C, H, W), n the norm of a channel by the mean of those of its sample.
 
     Source: Woo et al., "ConvNeXt V2", 2023.
     """
@@ -74,7 +75,8 @@ def sinusoidal_pos_embedding(seq_len: int, embed_dim: int, device: Any = "cpu", 
     if seq_len <= 0 or embed_dim <= 0:
         raise ValueError("seq_len and embed_dim must be positive.")
     position = lucid.arange(seq_len, device=device, dtype=lucid.float64).unsqueeze(1)
-    angles = position * lucid.exp(lucid.arange(0, embed_dim, 2, device=device, dtype=lucid.float64) * (-math.log(1e4) / embed_dim))
+    even = lucid.arange(0, embed_dim, 2, device=device, dtype=lucid.float64)
+    angles = position * lucid.exp(even * (-math.log(1e4) / embed_dim))
     pairs = lucid.stack([angles.sin(), angles.cos()], -1).flatten(1)
     return pairs[:, :embed_dim].to(dtype or lucid.get_default_dtype())
 

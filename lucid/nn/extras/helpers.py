@@ -27,7 +27,8 @@ def auto_repr(*attr_names: str) -> Callable[[Class], Class]:
     return decorated
 
 
-def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int, chunk_dim: int, *input_tensors: Tensor) -> Tensor:
+def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int, chunk_dim: int,
+                              *input_tensors: Tensor) -> Tensor:
     """`forward_fn` of parts of the tensors, `chunk_size` long along `chunk_dim`, joined again: it needs less memory at a time.
 
     Of the tensors as they are if `chunk_size` is 0. Raises ValueError for lengths that do not fit.

@@ -31,7 +31,7 @@ class SinusoidalPosEmbedding(Module):
         for name, length, found in (("seq_len", self.seq_len, input_.shape[-2]), ("embed_dim", self.embed_dim, input_.shape[-1])):
             if length not in (None, found):
                 raise ValueError(f"{name} does not match: '{length}', '{found}'. Use '{name}=None' for dynamic length inference.")
-        return input_ + sinusoidal_pos_embedding(*input_.shape[-2:], input_.device, input_.dtype)
+        return input_ + sinusoidal_pos_embedding(input_.shape[-2], input_.shape[-1], input_.device, input_.dtype)
 
 
 class LearnedPosEmbedding(Module):

@@ -82,7 +82,8 @@ class NoamScheduler(LRScheduler):
     Source: Vaswani et al., "Attention is all you need", 2017.
     """
 
-    def __init__(self, optimizer: Optimizer, model_size: int, warmup_steps: int, factor: float = 1.0, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, model_size: int, warmup_steps: int, factor: float = 1.0,
+                 last_epoch: int = -1) -> None:
         for name, number in (("model_size", model_size), ("warmup_steps", warmup_steps), ("factor", factor)):
             if number <= 0:
                 raise ValueError(f"{name} must be positive, not {number}.")
