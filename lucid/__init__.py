@@ -453,7 +453,8 @@ from . import data, fft, linalg, nn, optim, func, special, einops, random  # iso
 __version__ = "0.1.0"
 
 _old_names.install()
-_explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
+_explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, nn.functional.__name__, nn.utils.__name__,
+         optim.__name__)
 
 cuda = gpu
 newaxis = None

@@ -19,6 +19,19 @@ _FOREACH_NAMES = [f"_foreach_{name}{end}" for name in _FOREACH.split() for end i
     f"_foreach_{name}" for name in "clone copy_ max mm norm powsum zero_".split()]
 _TRANSFORMS = {"batches": "vmap", "reverse": "grad grad_and_value vjp jacrev", "forward": "jvp jacfwd hessian linearize",
                "batch_norm": "replace_all_batch_norm_modules_", "functional": "functionalize"}
+#: The names of lucid 2.x that PyTorch does not have.
+_EXTRAS = {
+    "activation": "HardSigmoid HardSwish Swish",
+    "attention": "MultiHeadAttention ScaledDotProductAttention",
+    "blocks": "ConvBNReLU1d ConvBNReLU2d ConvBNReLU3d DepthSeparableConv1d DepthSeparableConv2d DepthSeparableConv3d SEModule "
+              "SelectiveKernel",
+    "cache": "Cache DynamicKVCache EncoderDecoderCache KVCache StaticKVCache",
+    "helpers": "auto_repr",
+    "positions": "LearnedPosEmbedding RotaryPosEmbedding SinusoidalPosEmbedding",
+    "regularization": "DropBlock DropPath GlobalResponseNorm",
+}
+_EXTRA_FUNCTIONS = "drop_block drop_path global_response_norm rotary_pos_embedding rotate sinusoidal_pos_embedding"
+_EXTRA_UTILITIES = "apply_chunking_to_forward clip_grad_value get_activation_from_name grad_norm"
 #: "module:name", or a module.
 LAZY: dict[str, dict[str, str]] = {
     "lucid": {
@@ -33,9 +46,14 @@ LAZY: dict[str, dict[str, str]] = {
     "lucid.func": {name: f"lucid.func.{module}:{name}" for module, names in _TRANSFORMS.items() for name in names.split()},
     "lucid.utils": {name: f"lucid.utils.{name}" for name in (
         "_pytree benchmark checkpoint data dlpack hooks model_zoo tensorboard".split())},
-    "lucid.nn": {**{name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
-                 "Container": "lucid.nn.modules.container:Container", "NLLLoss2d": "lucid.nn.modules.loss:NLLLoss2d",
-                 "factory_kwargs": "lucid.nn.modules.utils:factory_kwargs"},
+    "lucid.nn": {
+        **{name: f"lucid.nn.{name}" for name in ("attention", "common_types")},
+        **{name: f"lucid.nn.extras.{module}:{name}" for module, names in _EXTRAS.items() for name in names.split()},
+        "Container": "lucid.nn.modules.container:Container", "NLLLoss2d": "lucid.nn.modules.loss:NLLLoss2d",
+        "Rearrange": "lucid.einops.layers:Rearrange", "factory_kwargs": "lucid.nn.modules.utils:factory_kwargs",
+    },
+    "lucid.nn.functional": {name: f"lucid.nn.extras.functional:{name}" for name in _EXTRA_FUNCTIONS.split()},
+    "lucid.nn.utils": {name: f"lucid.nn.extras.helpers:{name}" for name in _EXTRA_UTILITIES.split()},
 }
 
 

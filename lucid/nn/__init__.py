@@ -6,6 +6,7 @@
 `_constants`: `__constants__` of the layers.
 `init`: initial values.
 `utils`: helpers for training.
+`extras`: layers and functions of lucid 2.x that PyTorch does not have, imported when they are first asked for.
 `attention`, `parallel`, `common_types`: switches, wrappers and names of types that PyTorch has.
 """
 from . import _constants
