@@ -14,7 +14,8 @@ from .runs import Length
 from .tracing import Event, Ref
 
 _DIRECT = {
-    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "abs": "Abs", "exp": "Exp", "exp_nonpositive": "Exp", "log": "Log", "sqrt": "Sqrt",
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "abs": "Abs", "exp": "Exp", "exp_nonpositive": "Exp",
+    "log": "Log", "sqrt": "Sqrt",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "erf": "Erf", "sin": "Sin",
     "cos": "Cos", "tan": "Tan", "sinh": "Sinh", "cosh": "Cosh", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
     "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh", "power": "Pow", "eq": "Equal", "lt": "Less", "le": "LessOrEqual",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ExportError
-from .graph import Graph, element_type, emits
+from .graph import Graph, emits
 from .runs import Length
 from .tracing import Event, Ref
 
@@ -222,7 +222,7 @@ def _arange(g: Graph, event: Event) -> list[str]:
     dtype = np.dtype(event.attributes["dtype"] or np.int64)
     wide = dtype if dtype.kind == "f" and dtype.itemsize >= 4 else np.dtype(np.int64)
     name = g.node("Range", *[g.name(event.attributes[key], wide) for key in ("start", "stop", "step")])
-    return [name if wide == dtype else g.node("Cast", name, to=element_type(dtype))]
+    return [name if wide == dtype else g.cast(name, dtype)]
 
 
 def rank_of(g: Graph, operand: Any) -> int:

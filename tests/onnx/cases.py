@@ -79,10 +79,14 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
     (lambda: nn.AdaptiveMaxPool1d(3), _sequences), (lambda: nn.AdaptiveMaxPool2d((4, 3)), _images),
     (lambda: nn.AdaptiveMaxPool3d(2), _volumes),
     (lambda: nn.LPPool1d(2, 2), _sequences), (lambda: nn.LPPool2d(2, 2), _images), (lambda: nn.LPPool3d(2, 2), _volumes),
+    (lambda: nn.MaxPool1d(3, 2, 1, return_indices=True), _sequences), (lambda: nn.MaxPool2d(2, return_indices=True), _images),
+    (lambda: nn.MaxUnpool1d(2), lambda: (lucid.randn(3, 4, 2), lucid.tensor([1, 2]).view(1, 1, 2).repeat(3, 4, 1))),
+    (lambda: nn.MaxUnpool3d(2), lambda: (lucid.randn(3, 1, 1, 2, 1), lucid.tensor([1, 6]).view(1, 1, 1, 2, 1).repeat(3, 1, 1, 1, 1))),
     (lambda: nn.MaxUnpool2d(2), lambda: (lucid.randn(3, 4, 2, 2), lucid.tensor([0, 2, 9, 15]).view(1, 1, 2, 2).repeat(3, 4, 1, 1))),
 
     (lambda: nn.BatchNorm1d(6), _rows), (lambda: nn.BatchNorm2d(4, affine=False), _images), (lambda: nn.BatchNorm3d(2), _volumes),
-    (lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.ReLU()), _images), (lambda: nn.SyncBatchNorm(6), _rows),
+    (lambda: nn.BatchNormReLU2d(4), _images), (lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.ReLU()), _images),
+    (lambda: nn.LinearCrossEntropyLoss(6, 4), lambda: (lucid.randn(3, 6), lucid.randint(0, 4, (3,)))), (lambda: nn.SyncBatchNorm(6), _rows),
     (lambda: nn.InstanceNorm1d(6), _sequences), (lambda: nn.InstanceNorm2d(4, affine=True), _images),
     (lambda: nn.InstanceNorm2d(4, track_running_stats=True), _images), (lambda: nn.InstanceNorm3d(2), _volumes),
     (lambda: nn.GroupNorm(2, 4), _images), (lambda: nn.LayerNorm((6, 8)), _sequences), (lambda: nn.LayerNorm(8, bias=False), _sequences),
@@ -171,7 +175,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], Callable[[], Inputs]]] = [
     (lambda x: x.repeat(1, 2).repeat_interleave(2, 1).unflatten(1, (4, -1)).tril(), _rows), (lambda x: x.unbind(1)[1:3], _rows),
     (lambda x: (x.half().float(), (x * 10).long(), x.double()), _rows), (lambda x: F.normalize(x, dim=1), _rows),
     (lambda x: lucid.stack(lucid.meshgrid(x[0], x[1], indexing="ij")), lambda: (lucid.randn(3, 6),)),
-    (_written, _rows), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
+    (_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
     (lambda x: x.masked_fill(x > 0, -1.0).unsqueeze(1).expand(-1, 4, -1).reshape(-1, 6), _rows),
 ]
 
@@ -192,7 +196,7 @@ REFUSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs], str]] = [
     (lambda: Call(lambda x: lucid.fft.fft(x)), _rows, "fft|complex"),
     (lambda: nn.FractionalMaxPool2d(2, output_size=4), _images, "random"),
     (lambda: nn.EmbeddingBag(10, 4), _tokens, "bag"),
-    (lambda: nn.MaxPool2d(2, return_indices=True), _images, "indices"),
+    (lambda: nn.AdaptiveMaxPool2d(2, return_indices=True), _images, "indices"),
     (lambda: nn.CrossEntropyLoss(label_smoothing=0.1), _classes, "label_smoothing"),
     (nn.MultiLabelMarginLoss, lambda: (lucid.randn(3, 6), lucid.tensor([[1, 2, -1, 0, 0, 0]] * 3)), "Python reads an element"),
 ]
