@@ -193,8 +193,8 @@ def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int)
         array = array.copy()
         if run:
             array = generator.permutation(array.reshape(-1)).reshape(array.shape)
-            if array.dtype.kind == "f":  # smaller: probabilities stay some
-                array = (array * np.asarray(1 - 0.03 * run, array.dtype)).astype(array.dtype)
+            if array.dtype.kind == "f":  # other ones, also of zeros, and probabilities stay some
+                array = (array * (1 - 0.03 * run) + 0.01 * run).astype(array.dtype)
         found.append(wrap(array))
     return found
 

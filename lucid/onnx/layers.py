@@ -271,13 +271,24 @@ def _rms_norm(g: Graph, event: Event) -> list[str | None]:
 
 
 # ---- resizing ------------------------------------------------------------------------------------------------------------
-@emits("resample", "Resize")
+def _nearest(g: Graph, event: Event) -> str:
+    name, exact = g.name(event.operands[0]), event.attributes["mode"] == "nearest-exact"
+    lengths, wanted = g.shape(event.operands[0])[2:], _result(g, event)[2:]
+    for axis, (length, count, step) in enumerate(zip(lengths, wanted, event.attributes["steps"], strict=True), 2):
+        places = np.floor((np.arange(count, dtype=np.float32) + (0.5 if exact else 0.0)) * step).astype(np.int64)
+        name = g.node("Gather", name, g.constant(np.minimum(places, length - 1)), axis=axis)
+    return name
+
+
+@emits("resample", "Resize, Gather")
 def _resample(g: Graph, event: Event) -> list[str]:
     operand, a = event.operands[0], event.attributes
     mode, steps = a["mode"], a["steps"]
     if mode not in ("nearest", "nearest-exact", "linear", "cubic"):
         raise ExportError(f"{g.line}: interpolation with antialias=True cannot be exported")
     coordinates = "align_corners" if a["align_corners"] else "asymmetric" if mode == "nearest" else "half_pixel"
+    if mode.startswith("nearest") and not any(isinstance(n, Length) for n in (*g.shape(operand)[2:], *_result(g, event)[2:])):
+        return [_nearest(g, event)]  # the very elements: how places are rounded differs between runtimes
     options: dict[str, Any] = {"mode": mode.removesuffix("-exact"), "coordinate_transformation_mode": coordinates}
     if mode.startswith("nearest"):
         options["nearest_mode"] = "floor" if mode == "nearest" else "round_prefer_ceil"

@@ -119,11 +119,11 @@ def _merged_value(values: Sequence[Value]) -> Known:
         raise ExportError("for other elements or lengths of the inputs the model makes tensors of other dtypes or dimensions")
     shape = tuple([lengths[0] if len(set(lengths)) == 1 else Length(tuple(lengths))
                    for lengths in zip(*[array.shape for array in arrays], strict=True)])
-    same = not first.depends and first.origin != "input" and all(_equal(array, arrays[0]) for array in arrays[1:])
+    same = not first.depends and all(_equal(value.elements, first.elements) for value in values[1:])
     if first.origin == "constant" and not same:
         raise ExportError("the model makes a tensor, of shape " + " or ".join(sorted({str(a.shape) for a in arrays}))
                           + ", outside of lucid's operations, and its elements depend on those of the inputs or on their lengths")
-    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, arrays[0] if same else None)
+    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, first.elements if same else None)
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:

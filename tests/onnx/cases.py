@@ -106,7 +106,7 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
     (lambda: nn.Upsample(scale_factor=1.7, mode="bilinear"), _images), (lambda: nn.Upsample(scale_factor=1.5, mode="linear"), _sequences),
     (lambda: nn.Upsample(scale_factor=2, mode="bicubic", align_corners=True), _images),
     (lambda: nn.Upsample(scale_factor=2, mode="trilinear"), _volumes), (lambda: nn.Upsample(scale_factor=1.3, mode="nearest-exact"), _images),
-    (lambda: nn.UpsamplingNearest2d(scale_factor=2), _images), (lambda: nn.UpsamplingBilinear2d(scale_factor=2), _images),
+    (lambda: nn.Upsample(size=(7, 11), mode="nearest"), _images), (lambda: nn.UpsamplingNearest2d(scale_factor=2), _images), (lambda: nn.UpsamplingBilinear2d(scale_factor=2), _images),
     (lambda: nn.PixelShuffle(2), _images), (lambda: nn.PixelUnshuffle(3), lambda: (lucid.randn(3, 2, 6, 9),)),
     (lambda: nn.ChannelShuffle(2), _images), (nn.Flatten, _images), (lambda: nn.Unflatten(1, (2, 3)), _rows),
     (lambda: nn.ReflectionPad1d(2), _sequences), (lambda: nn.ReflectionPad2d((1, 2, 0, 3)), _images), (lambda: nn.ReflectionPad3d(1), _volumes),
@@ -145,6 +145,15 @@ def _written(x: lucid.Tensor) -> lucid.Tensor:
     return x
 
 
+def _constants_written(x: lucid.Tensor) -> lucid.Tensor:
+    ones = lucid.zeros(6).add_(1)
+    x = x + ones
+    ones.mul_(3)
+    total = x.new_zeros(6)
+    total += x.sum(0)
+    return x * ones + total
+
+
 class Counting(nn.Module):
     """A module with a buffer that its calls change."""
 
@@ -175,7 +184,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], Callable[[], Inputs]]] = [
     (lambda x: x.repeat(1, 2).repeat_interleave(2, 1).unflatten(1, (4, -1)).tril(), _rows), (lambda x: x.unbind(1)[1:3], _rows),
     (lambda x: (x.half().float(), (x * 10).long(), x.double()), _rows), (lambda x: F.normalize(x, dim=1), _rows),
     (lambda x: lucid.stack(lucid.meshgrid(x[0], x[1], indexing="ij")), lambda: (lucid.randn(3, 6),)),
-    (_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
+    (_written, _rows), (_constants_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
     (lambda x: x.masked_fill(x > 0, -1.0).unsqueeze(1).expand(-1, 4, -1).reshape(-1, 6), _rows),
 ]
 

