@@ -29,7 +29,7 @@ def test_what_the_page_says_is_missing() -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "compile", "jit", "export", "onnx", "sparse_coo_tensor", "quantize_per_tensor", "optim.SparseAdam"])
+    "compile", "jit", "export", "sparse_coo_tensor", "quantize_per_tensor", "optim.SparseAdam"])
 def test_large_subjects_say_what_to_do(name: str) -> None:
     module, _, attribute = f"lucid.{name}".rpartition(".")
     space = importlib.import_module(module)
