@@ -113,6 +113,9 @@ class Graph:
         self.asked.add(number)
         if number not in self.names:
             value = self.values[number]
+            if value.length is not None:
+                self.names[number] = self.name(value.length, value.dtype)
+                return self.names[number]
             if value.constant is None:
                 raise ExportError(f"{self.line}: a tensor is used that no operation has made")
             if value.origin == "state":

@@ -34,6 +34,7 @@ class Known:
     origin: str
     depends: bool
     name: str
+    length: Length | None  # of a tensor without dimensions that was made of one
     constant: np.ndarray | None  # the elements, where all runs have the same and no input leads to them
 
 
@@ -120,10 +121,13 @@ def _merged_value(values: Sequence[Value]) -> Known:
     shape = tuple([lengths[0] if len(set(lengths)) == 1 else Length(tuple(lengths))
                    for lengths in zip(*[array.shape for array in arrays], strict=True)])
     same = not first.depends and all(_equal(value.elements, first.elements) for value in values[1:])
-    if first.origin == "constant" and not same:
+    length = None
+    if first.origin == "constant" and not same and not shape and all(float(v.elements) == int(v.elements) for v in values):
+        length = Length(tuple([int(value.elements) for value in values]))
+    elif first.origin == "constant" and not same:
         raise ExportError("the model makes a tensor, of shape " + " or ".join(sorted({str(a.shape) for a in arrays}))
                           + ", outside of lucid's operations, and its elements depend on those of the inputs or on their lengths")
-    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, first.elements if same else None)
+    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, length, first.elements if same else None)
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:

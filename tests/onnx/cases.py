@@ -63,6 +63,7 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
 
     (lambda: nn.Linear(6, 4), _rows), (lambda: nn.Linear(8, 4, bias=False), _sequences), (lambda: nn.Bilinear(6, 6, 3), _pairs),
     (lambda: nn.Embedding(10, 4, padding_idx=0), _tokens),
+    (lambda: nn.EmbeddingBag(10, 4), _tokens), (lambda: nn.EmbeddingBag(10, 4, mode="sum"), _tokens),
     (lambda: nn.Conv1d(6, 4, 3, padding="same"), _sequences), (lambda: nn.Conv2d(4, 6, 3, 2, 1, groups=2), _images),
     (lambda: nn.Conv2d(4, 6, 3, padding=2, dilation=2, padding_mode="reflect"), _images), (lambda: nn.Conv3d(2, 4, 3), _volumes),
     (lambda: nn.ConvTranspose1d(6, 4, 3, 2), _sequences), (lambda: nn.ConvTranspose2d(4, 6, 3, 2, 1, 1, groups=2), _images),
@@ -184,6 +185,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], Callable[[], Inputs]]] = [
     (lambda x: x.repeat(1, 2).repeat_interleave(2, 1).unflatten(1, (4, -1)).tril(), _rows), (lambda x: x.unbind(1)[1:3], _rows),
     (lambda x: (x.half().float(), (x * 10).long(), x.double()), _rows), (lambda x: F.normalize(x, dim=1), _rows),
     (lambda x: lucid.stack(lucid.meshgrid(x[0], x[1], indexing="ij")), lambda: (lucid.randn(3, 6),)),
+    (lambda x: ((x * 10).long() // 3, (x * 10).long() % -3, x * lucid.tensor(x.shape[0]), x.clone().fill_(2.0)), _rows),
     (_written, _rows), (_constants_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
     (lambda x: x.masked_fill(x > 0, -1.0).unsqueeze(1).expand(-1, 4, -1).reshape(-1, 6), _rows),
 ]
@@ -204,7 +206,7 @@ REFUSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs], str]] = [
     (lambda: Call(lambda x: lucid.linalg.inv(x[:6, :6].T @ x)), lambda: (lucid.randn(7, 6),), "inv|other lengths"),
     (lambda: Call(lambda x: lucid.fft.fft(x)), _rows, "fft|complex"),
     (lambda: nn.FractionalMaxPool2d(2, output_size=4), _images, "random"),
-    (lambda: nn.EmbeddingBag(10, 4), _tokens, "bag"),
+    (lambda: nn.EmbeddingBag(10, 4, padding_idx=0), _tokens, "bag|mask"),
     (lambda: nn.AdaptiveMaxPool2d(2, return_indices=True), _images, "indices"),
     (lambda: nn.CrossEntropyLoss(label_smoothing=0.1), _classes, "label_smoothing"),
     (nn.MultiLabelMarginLoss, lambda: (lucid.randn(3, 6), lucid.tensor([[1, 2, -1, 0, 0, 0]] * 3)), "Python reads an element"),
