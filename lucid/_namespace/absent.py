@@ -16,7 +16,7 @@ _DENSE = "tensors are dense or sparse"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
     **dict.fromkeys(("jit", "fx"), _COMPILE),
-    **dict.fromkeys(("export", "onnx", "package"), _CODE),
+    **dict.fromkeys(("export", "package"), _CODE),
     **dict.fromkeys(("nested", "masked"), _DENSE),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
 }

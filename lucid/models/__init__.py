@@ -14,6 +14,6 @@ from .pretrained import from_pretrained, save_pretrained
 from .registry import create_model, list_models, register_model
 
 __all__ = [
-    "alexnet", "bert", "bert_heads", "create_model", "from_pretrained", "gpt2", "lenet", "list_models", "mobilenet", "register_model",
-    "resnet", "save_pretrained", "unet", "vgg", "vision_transformer",
+    "alexnet", "bert", "bert_heads", "create_model", "from_pretrained", "gpt2", "lenet", "list_models", "mobilenet",
+    "register_model", "resnet", "save_pretrained", "unet", "vgg", "vision_transformer",
 ]

@@ -14,7 +14,8 @@ from .runs import Length
 from .tracing import Event, Ref
 
 _DIRECT = {
-    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "abs": "Abs", "exp": "Exp", "exp_nonpositive": "Exp", "log": "Log", "sqrt": "Sqrt",
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "abs": "Abs", "exp": "Exp", "exp_nonpositive": "Exp",
+    "log": "Log", "sqrt": "Sqrt",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "erf": "Erf", "sin": "Sin",
     "cos": "Cos", "tan": "Tan", "sinh": "Sinh", "cosh": "Cosh", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
     "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh", "power": "Pow", "eq": "Equal", "lt": "Less", "le": "LessOrEqual",
@@ -102,6 +103,8 @@ def _elementwise(g: Graph, event: Event) -> list[str]:
     attributes = event.attributes.all()  # type: ignore[attr-defined]
     if any(isinstance(value, Length) for value in attributes.values()):
         raise ExportError(f"{g.line}: '{event.kernel}' computes with a number that depends on a dynamic length")
+    if event.kernel in ("floor_divide", "remainder") and dtypes[0].kind in "iu":
+        return _whole(g, event)
     try:
         result = symbolic.TABLE[event.kernel](*symbols, **attributes)
     except symbolic.Untraceable as error:
@@ -109,6 +112,15 @@ def _elementwise(g: Graph, event: Event) -> list[str]:
     wanted = g.values[event.results[0]].dtype  # type: ignore[index]
     found = formula(g, [result.node], names)[0]
     return [found if result.dtype == wanted else g.cast(found, wanted)]
+
+
+def _whole(g: Graph, event: Event) -> list[str]:
+    """Quotients and rests of integers, rounded down."""
+    wanted = g.values[event.results[0]].dtype  # type: ignore[index]
+    a, b = [g.name(x, wanted) if not isinstance(x, Ref) or g.dtype(x) == wanted else g.cast(g.name(x), wanted)
+            for x in event.operands]
+    rest = g.node("Mod", a, b)
+    return [rest if event.kernel == "remainder" else g.node("Div", g.node("Sub", a, rest), b)]
 
 
 @emits("fused", "operator by operator")

@@ -5,12 +5,10 @@ import dataclasses
 import inspect
 import os
 import pathlib
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
-import onnx
 
 from .. import __version__ as _version
 from .._pytree import tree_flatten, tree_unflatten
@@ -20,7 +18,8 @@ from ..serialization.output_file import written_at
 from ..tensor import Tensor, wrap
 from . import elementwise, layers, recurrent, reductions, shapes
 from .errors import ExportError
-from .graph import EMITTERS, Graph, Noted, element_type
+from .graph import EMITTERS, Graph, Noted
+from .library import element_type, library
 from .runs import Length, merge
 from .tracing import Event, Ref, Trace, evaluating, refs
 
@@ -29,6 +28,7 @@ __all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes
 #: Attributes that say how a kernel computes, or what the shape or dtype of the result says too.
 _WITHOUT_EFFECT = {"with_grad", "winners", "momentum", "message", "low", "high", "padding_idx", "dtype", "input_shape", "lengths",
                    "output_size", "axes", "M", "num"}
+_READ_OTHERWISE = ("check_bounds", "recurrence")  # kernels of which operands are checked only, or read before another one
 _LARGEST = 2_000_000_000  # bytes: a file of Protocol Buffers has no more than 2 GiB
 #: Of each run a and b: a dynamic length n becomes a * n + b there. A plan has a row for each length, and a model that takes no
 #: length of the first plan, as one with a limit or one that halves images, may take those of another.
@@ -47,7 +47,7 @@ _PLANS = (
 def export(model: Module, args: Any = (), f: str | os.PathLike[str] | IO[bytes] | None = None, *,
            kwargs: Mapping[str, Any] | None = None, input_names: Sequence[str] | None = None,
            output_names: Sequence[str] | None = None, opset_version: int = 18,
-           dynamic_axes: Mapping[str, Any] | None = None, dynamic_shapes: Any = None) -> onnx.ModelProto:
+           dynamic_axes: Mapping[str, Any] | None = None, dynamic_shapes: Any = None) -> Any:
     """Write `model` to the file `f` as a graph of ONNX, and return it; the names of the arguments are PyTorch's.
 
     ::
@@ -62,11 +62,12 @@ def export(model: Module, args: Any = (), f: str | os.PathLike[str] | IO[bytes] 
     arguments or in their order; equal names are one length, all others are fixed.
 
     A length in the graph is what it was in those calls: the length of some tensor, or a sum or product of such; code that treats
-    long inputs in another way than these is not seen. Where calls differ otherwise, as where Python reads an element (`if x > 0`),
-    where a number depends on the elements, and where ONNX has no operator, `ExportError` names the line.
+    much longer inputs than these in another way is not seen. Where calls differ otherwise, as where Python reads an element
+    (`if x > 0`), where a number depends on the elements, and where ONNX has no operator, `ExportError` names the line.
     """
     if not isinstance(model, Module):
         raise TypeError(f"expected a Module, not {type(model).__name__}")
+    library()
     if opset_version < 18:
         raise ValueError(f"opset_version must be at least 18, not {opset_version}")
     args = args if isinstance(args, tuple) else (args,)
@@ -86,7 +87,8 @@ def export(model: Module, args: Any = (), f: str | os.PathLike[str] | IO[bytes] 
         raise ValueError("dynamic_axes and dynamic_shapes say the same: give one of them")
     given = dynamic_axes if dynamic_shapes is None else dynamic_shapes
     axes, output_axes = _dynamic(given, names, defaults, [leaves[place].ndim for place in places])
-    traces = _traces(model, [leaves[place] for place in places], axes, lambda tensors: _call(model, leaves, spec, places, tensors))
+    traces = _traces(model, [leaves[place] for place in places], axes,
+                     lambda tensors: _call(model, leaves, spec, places, tensors))
     proto = _written(traces, names, output_names, axes, output_axes, opset_version, type(model).__name__)
     if f is not None:
         _save(proto, f)
@@ -164,8 +166,8 @@ def _traces(model: Module, inputs: list[Tensor], axes: Axes, call: Callable[[Seq
                 if not lengths:
                     raise
                 error = error or raised
-        raise ExportError(f"the model does not take other lengths of {', '.join(map(repr, lengths))}: {error}. Are two lengths that "
-                          "must be equal called by one name?") from error
+        raise ExportError(f"the model does not take other lengths of {', '.join(map(repr, lengths))}: {error}. Have two lengths "
+                          "that must be equal one name?") from error
 
 
 def _lengths(given: dict[str, int]) -> Iterator[list[dict[str, int]]]:
@@ -182,7 +184,7 @@ def _lengths(given: dict[str, int]) -> Iterator[list[dict[str, int]]]:
 
 def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int) -> list[Tensor]:
     """The inputs with these lengths: elements are repeated, and in later runs other ones stand in each place."""
-    generator = random.Random(run)
+    generator = np.random.default_rng(run)
     found = []
     for tensor, named in zip(inputs, axes, strict=True):
         array = tensor.detach().numpy(force=True)
@@ -190,12 +192,9 @@ def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int)
             array = np.take(array, np.arange(lengths[name]) % array.shape[axis], axis)
         array = array.copy()
         if run:
-            flat = array.reshape(-1)
-            order = list(range(flat.size))
-            generator.shuffle(order)
-            flat[:] = flat[order]
-            if array.dtype.kind == "f":  # smaller: probabilities stay some
-                array = (array * np.asarray(1 - 0.03 * run, array.dtype)).astype(array.dtype)
+            array = generator.permutation(array.reshape(-1)).reshape(array.shape)
+            if array.dtype.kind == "f":  # other ones, also of zeros, and probabilities stay some
+                array = (array * (1 - 0.03 * run) + 0.01 * run).astype(array.dtype)
         found.append(wrap(array))
     return found
 
@@ -213,9 +212,19 @@ def _traced(inputs: list[Tensor], state: dict[str, Tensor], call: Callable[[Sequ
 
 # ---- the file ------------------------------------------------------------------------------------------------------------
 def _written(traces: list[Trace], names: list[str], output_names: Sequence[str] | None, axes: Axes,
-             output_axes: dict[str, dict[int, str]], opset_version: int, title: str) -> onnx.ModelProto:
+             output_axes: dict[str, dict[int, str]], opset_version: int, title: str) -> Any:
+    onnx = library()
     values, events = merge(traces)
-    graph = Graph(values, events)
+    outputs = list(output_names or [])
+    if len(outputs) > len(traces[0].outputs):
+        raise ValueError(f"output_names has {len(outputs)} names for {len(traces[0].outputs)} tensors")
+    outputs += [f"output_{number}" if len(traces[0].outputs) > 1 else "output"
+                for number in range(len(outputs), len(traces[0].outputs))]
+    if len({*names, *outputs}) < len(names) + len(outputs):
+        raise ValueError(f"two inputs or outputs have one name: {[*names, *outputs]}")
+    if output_axes.keys() - set(outputs):
+        raise ValueError(f"dynamic axes of {sorted(output_axes.keys() - set(outputs))}, but the names are {[*names, *outputs]}")
+    graph = Graph(values, events, [*names, *outputs])
     graph.used = {ref.value for event in events for ref in refs((event.operands, event.attributes))} | set(traces[0].outputs)
     for number, name in enumerate(names):
         graph.set(number, name)
@@ -224,15 +233,12 @@ def _written(traces: list[Trace], names: list[str], output_names: Sequence[str] 
         if id(event) in wanted:
             graph.line = event.line
             _write(graph, event)
-    outputs = list(output_names or [])
-    outputs += [f"output_{number}" if len(traces[0].outputs) > 1 else "output"
-                for number in range(len(outputs), len(traces[0].outputs))]
     for number, name in zip(traces[0].outputs, outputs, strict=True):
         graph.nodes.append(onnx.helper.make_node("Identity", [graph.name(Ref(number))], [name]))
     symbols = {lengths.runs: name for number, named in enumerate(axes) for axis, name in named.items()
                if isinstance(lengths := values[number].shape[axis], Length)}
 
-    def described(name: str, number: int, named: dict[int, str]) -> onnx.ValueInfoProto:
+    def described(name: str, number: int, named: dict[int, str]) -> Any:
         shape = [named.get(axis) or (symbols.get(length.runs) or f"{name}_{axis}" if isinstance(length, Length) else length)
                  for axis, length in enumerate(values[number].shape)]
         return onnx.helper.make_tensor_value_info(name, element_type(values[number].dtype), shape)
@@ -269,7 +275,7 @@ def _write(graph: Graph, event: Event) -> None:
     names = emitter(graph, dataclasses.replace(event, attributes=attributes))
     unread = attributes.keys() - attributes.read - _WITHOUT_EFFECT
     unread |= {f"operand {place}" for place, operand in enumerate(event.operands)
-               if isinstance(operand, Ref) and operand.value not in graph.asked and event.kernel not in ("check_bounds", "recurrence")}
+               if isinstance(operand, Ref) and operand.value not in graph.asked and event.kernel not in _READ_OTHERWISE}
     if unread:  # an option that is new here: never left out silently
         raise ExportError(f"{event.line}: '{event.kernel}' with {', '.join(sorted(unread))} cannot be exported to ONNX")
     for number, name in zip(event.results, names, strict=True):
@@ -283,7 +289,7 @@ def _used(graph: Graph) -> dict[str, np.ndarray]:
     return {name: array for name, array in graph.initializers.items() if name in read}
 
 
-def _save(proto: onnx.ModelProto, f: str | os.PathLike[str] | IO[bytes]) -> None:
+def _save(proto: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     if not isinstance(f, (str, os.PathLike)):
         f.write(proto.SerializeToString())
         return
@@ -291,5 +297,6 @@ def _save(proto: onnx.ModelProto, f: str | os.PathLike[str] | IO[bytes]) -> None
     if sum(tensor.ByteSize() for tensor in proto.graph.initializer) < _LARGEST:
         with written_at(path) as file:
             file.write(proto.SerializeToString())
-    else:  # the weights beside it
-        onnx.save_model(proto, str(path), save_as_external_data=True, location=f"{path.name}.data")
+    else:  # the weights beside it, in a new file: to one that is there they would be added
+        path.with_name(f"{path.name}.data").unlink(missing_ok=True)
+        library().save_model(proto, str(path), save_as_external_data=True, location=f"{path.name}.data")

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import onnx
 
 from .errors import ExportError
+from .library import element_type, library
 from .runs import Known, Length
 from .tracing import Event, Ref
 
@@ -54,9 +54,9 @@ class Noted(dict[str, Any]):
 class Graph:
     """What has been written so far. Emitters ask it for the names of values and add nodes."""
 
-    def __init__(self, values: Sequence[Known], events: Sequence[Event]) -> None:
-        self.values, self.events = values, events
-        self.nodes: list[onnx.NodeProto] = []
+    def __init__(self, values: Sequence[Known], events: Sequence[Event], taken: Sequence[str]) -> None:
+        self.values, self.events, self.taken = values, events, set(taken)
+        self.nodes: list[Any] = []
         self.initializers: dict[str, np.ndarray] = {}
         self.names: dict[int, str] = {}  # of values
         self.lengths: dict[tuple[int, ...], tuple[str, int]] = {}  # where a length can be read: a value and its axis
@@ -67,6 +67,13 @@ class Graph:
         self.used: set[int] = set()  # values that something reads
         self.asked: set[int] = set()  # those whose names the present call has asked for
 
+    def unique(self, name: str) -> str:
+        """`name`, or a longer one where there is one of that name."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
     # ---- nodes and constants ---------------------------------------------------------------------------------------
     def node(self, operator: str, *inputs: str | None, **attributes: Any) -> str:
         """The name of the only output of a new node."""
@@ -75,11 +82,11 @@ class Graph:
     def nodes_outputs(self, operator: str, count: int, *inputs: str | None, **attributes: Any) -> list[str]:
         """The names of the outputs of a new node."""
         number = next(self._count)
-        outputs = [f"{operator}_{number}" if count == 1 else f"{operator}_{number}_{place}" for place in range(count)]
+        outputs = [self.unique(f"{operator}_{number}" + (f"_{place}" if count > 1 else "")) for place in range(count)]
         names = [name or "" for name in inputs]
         while names and not names[-1]:
             names.pop()
-        self.nodes.append(onnx.helper.make_node(operator, names, outputs, **attributes))
+        self.nodes.append(library().helper.make_node(operator, names, outputs, **attributes))
         return outputs
 
     def constant(self, array: Any, dtype: Any = None) -> str:
@@ -88,7 +95,7 @@ class Graph:
         key = (array.dtype.name, array.shape, array.tobytes()) if array.size <= 64 else None
         if key is not None and key in self._numbers:
             return self._numbers[key]
-        name = f"constant_{next(self._count)}"
+        name = self.unique(f"constant_{next(self._count)}")
         self.initializers[name] = array
         if key is not None:
             self._numbers[key] = name
@@ -106,11 +113,14 @@ class Graph:
         self.asked.add(number)
         if number not in self.names:
             value = self.values[number]
+            if value.length is not None:
+                self.names[number] = self.name(value.length, value.dtype)
+                return self.names[number]
             if value.constant is None:
                 raise ExportError(f"{self.line}: a tensor is used that no operation has made")
             if value.origin == "state":
-                self.names[number] = value.name
-                self.initializers[value.name] = value.constant
+                self.names[number] = name = self.unique(value.name)
+                self.initializers[name] = value.constant
             else:
                 self.names[number] = self.constant(value.constant)
         return self.names[number]
@@ -181,11 +191,6 @@ class Graph:
     def static(self, numbers: Sequence[Any], what: str) -> list[int]:
         """Numbers that must be the same for all lengths of the inputs."""
         if any(isinstance(number, Length) for number in numbers):
-            raise ExportError(f"{self.line}: {what} depends on a dynamic length, which ONNX has no operator for; leave that length "
-                              "out of the dynamic ones")
+            raise ExportError(f"{self.line}: {what} depends on a dynamic length, which cannot be exported; leave it out of the "
+                              "dynamic ones")
         return list(numbers)
-
-
-def element_type(dtype: Any) -> int:
-    """ONNX's number for a dtype."""
-    return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))

@@ -110,12 +110,15 @@ def _max_pool(g: Graph, event: Event) -> list[str | None]:
     operand, a = event.operands[0], event.attributes
     beyond = _beyond(g, event, a["dilation"])
     pads = [*a["padding"], *[p + more for p, more in zip(a["padding"], beyond, strict=True)]]
-    options = {"kernel_shape": list(a["kernel_size"]), "strides": list(a["stride"]), "pads": pads, "dilations": list(a["dilation"])}
+    options = {"kernel_shape": list(a["kernel_size"]), "strides": list(a["stride"]), "pads": pads,
+               "dilations": list(a["dilation"])}
     places = event.results[1] if len(event.results) > 1 else None
-    if _is_used(g, places):
-        raise ExportError(f"{g.line}: the indices of a pooling cannot be exported")
-    found = g.node("MaxPool", g.name(operand), **options)
-    return [g.node("Relu", found) if a.get("relu") else found, *[None] * (len(event.results) - 1)]
+    outputs = g.nodes_outputs("MaxPool", 2 if _is_used(g, places) else 1, g.name(operand), **options)
+    indices = None
+    if len(outputs) > 1:  # among all elements there, in an image here
+        indices = g.node("Mod", outputs[1], g.node("ReduceProd", g.node("Shape", g.name(operand), start=2), keepdims=0))
+    found = g.node("Relu", outputs[0]) if a.get("relu") else outputs[0]
+    return [found, indices, *[None] * (len(event.results) - 2)][:len(event.results)]
 
 
 @emits("avg_pool2d", "AveragePool")
@@ -182,11 +185,14 @@ def _unpool(g: Graph, event: Event) -> list[str]:
     area = math.prod(g.static(shape[-2:], "output_size"))
     rows = g.ints([0, 0, -1])
     zeros = g.node("Expand", g.constant(0, g.dtype(operand)), g.ints([*shape[:2], area]))
-    found = g.node("ScatterElements", zeros, g.node("Reshape", g.name(places), rows), g.node("Reshape", g.name(operand), rows), axis=2)
+    found = g.node("ScatterElements", zeros, *[g.node("Reshape", g.name(array), rows) for array in (places, operand)], axis=2)
     return [reshaped(g, found, shape)]
 
 
 # ---- normalizations ------------------------------------------------------------------------------------------------------
+_TRAINING = "batch normalization with the statistics of the batch changes a state, which a graph does not have"
+
+
 def _channels(g: Graph, operand: Any, like: Ref) -> str:
     """A parameter of each channel, shaped to broadcast."""
     return g.node("Reshape", g.name(operand), g.ints([-1, *[1] * (rank_of(g, like) - 2)]))
@@ -198,7 +204,7 @@ def _batch_norm(g: Graph, event: Event) -> list[str | None]:
     residual = None
     if event.kernel == "batch_norm_relu":
         if event.attributes["training"]:
-            raise ExportError(f"{g.line}: batch normalization in training cannot be exported: a graph has no state; call model.eval()")
+            raise ExportError(f"{g.line}: {_TRAINING}")
         residual, *others = others
     weight, bias, mean, variance = others
     channels, dtype = g.shape(x)[1], g.dtype(x)
@@ -215,7 +221,7 @@ def _batch_norm(g: Graph, event: Event) -> list[str | None]:
 def _batch_statistics(g: Graph, event: Event) -> list[str | None]:
     x, weight, bias, mean, variance = event.operands
     if mean is not None or variance is not None:
-        raise ExportError(f"{g.line}: batch normalization in training cannot be exported: a graph has no state; call model.eval()")
+        raise ExportError(f"{g.line}: {_TRAINING}")
     axes = [axis for axis in range(rank_of(g, x)) if axis != 1]
     found = _standardized(g, g.name(x), axes, event.attributes["eps"], g.dtype(x))
     if weight is not None:
@@ -265,13 +271,24 @@ def _rms_norm(g: Graph, event: Event) -> list[str | None]:
 
 
 # ---- resizing ------------------------------------------------------------------------------------------------------------
-@emits("resample", "Resize")
+def _nearest(g: Graph, event: Event) -> str:
+    name, exact = g.name(event.operands[0]), event.attributes["mode"] == "nearest-exact"
+    lengths, wanted = g.shape(event.operands[0])[2:], _result(g, event)[2:]
+    for axis, (length, count, step) in enumerate(zip(lengths, wanted, event.attributes["steps"], strict=True), 2):
+        places = np.floor((np.arange(count, dtype=np.float32) + (0.5 if exact else 0.0)) * step).astype(np.int64)
+        name = g.node("Gather", name, g.constant(np.minimum(places, length - 1)), axis=axis)
+    return name
+
+
+@emits("resample", "Resize, Gather")
 def _resample(g: Graph, event: Event) -> list[str]:
     operand, a = event.operands[0], event.attributes
     mode, steps = a["mode"], a["steps"]
     if mode not in ("nearest", "nearest-exact", "linear", "cubic"):
         raise ExportError(f"{g.line}: interpolation with antialias=True cannot be exported")
     coordinates = "align_corners" if a["align_corners"] else "asymmetric" if mode == "nearest" else "half_pixel"
+    if mode.startswith("nearest") and not any(isinstance(n, Length) for n in (*g.shape(operand)[2:], *_result(g, event)[2:])):
+        return [_nearest(g, event)]  # the very elements: how places are rounded differs between runtimes
     options: dict[str, Any] = {"mode": mode.removesuffix("-exact"), "coordinate_transformation_mode": coordinates}
     if mode.startswith("nearest"):
         options["nearest_mode"] = "floor" if mode == "nearest" else "round_prefer_ceil"

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from lucid_kernels.expression import Program
 
+from .. import backends
 from .errors import ExportError
-from .tracing import Event, Trace, Value
+from .tracing import Event, Ref, Trace, Value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,13 +34,21 @@ class Known:
     origin: str
     depends: bool
     name: str
+    length: Length | None  # of a tensor without dimensions that was made of one
     constant: np.ndarray | None  # the elements, where all runs have the same and no input leads to them
 
 
 def merge(traces: Sequence[Trace]) -> tuple[list[Known], list[Event]]:
     """The values and the calls of all runs. Raises ExportError where they are not the same calls."""
     first = traces[0]
-    for alike in zip(*[trace.events for trace in traces], strict=False):
+    for place, alike in enumerate(zip(*[trace.events for trace in traces], strict=False)):
+        if len({event.kernel for event in alike}) > 1:  # a formula, where there are many elements
+            formulas = [formula for event, trace in zip(alike, traces, strict=True)
+                        if (formula := _as_formula(event, trace)) is not None]
+            if len(formulas) == len(traces):
+                for formula, trace in zip(formulas, traces, strict=True):
+                    trace.events[place] = formula
+                continue
         if len({(event.kernel, len(event.results)) for event in alike}) > 1:
             raise _differ(alike[0], "calls " + " or ".join(sorted({f"'{event.kernel}'" for event in alike})))
     if len({len(trace.events) for trace in traces}) > 1:
@@ -81,6 +90,22 @@ def merged(items: Sequence[Any], event: Event) -> Any:
     return one
 
 
+def _as_formula(event: Event, trace: Trace) -> Event | None:
+    """A call of an elementwise operation as one of its formula, which large tensors take."""
+    symbolic = backends.symbolic_module()
+    if event.kernel == "fused" or event.kernel not in symbolic.TABLE:
+        return event if event.kernel == "fused" else None
+    arrays = [operand for operand in event.operands if isinstance(operand, Ref)]
+    symbols = iter([symbolic.argument(place, trace.values[ref.value].array.dtype, trace.values[ref.value].array.ndim > 0)
+                    for place, ref in enumerate(arrays)])
+    operands = [next(symbols) if isinstance(operand, Ref) else operand for operand in event.operands]
+    try:
+        result = symbolic.TABLE[event.kernel](*operands, **event.attributes)
+    except TypeError:
+        return None
+    return dataclasses.replace(event, kernel="fused", operands=arrays, attributes={"program": Program([result.node])})
+
+
 def _merged_event(events: Sequence[Event]) -> Event:
     first = events[0]
     return Event(first.kernel, list(merged([event.operands for event in events], first)),
@@ -92,14 +117,17 @@ def _merged_value(values: Sequence[Value]) -> Known:
     arrays = [value.array for value in values]
     if any((value.origin, value.depends, value.array.ndim, value.array.dtype)
            != (first.origin, first.depends, first.array.ndim, first.array.dtype) for value in values):
-        raise ExportError("for other elements or lengths of its inputs the model computes with tensors of other dtypes or dimensions")
+        raise ExportError("for other elements or lengths of the inputs the model makes tensors of other dtypes or dimensions")
     shape = tuple([lengths[0] if len(set(lengths)) == 1 else Length(tuple(lengths))
                    for lengths in zip(*[array.shape for array in arrays], strict=True)])
-    same = not first.depends and first.origin != "input" and all(_equal(array, arrays[0]) for array in arrays[1:])
-    if first.origin == "constant" and not same:
+    same = not first.depends and all(_equal(value.elements, first.elements) for value in values[1:])
+    length = None
+    if first.origin == "constant" and not same and not shape and all(float(v.elements) == int(v.elements) for v in values):
+        length = Length(tuple([int(value.elements) for value in values]))
+    elif first.origin == "constant" and not same:
         raise ExportError("the model makes a tensor, of shape " + " or ".join(sorted({str(a.shape) for a in arrays}))
                           + ", outside of lucid's operations, and its elements depend on those of the inputs or on their lengths")
-    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, arrays[0] if same else None)
+    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, length, first.elements if same else None)
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ExportError
-from .graph import Graph, element_type, emits
+from .graph import Graph, emits
 from .runs import Length
 from .tracing import Event, Ref
 
@@ -217,12 +217,40 @@ def _full(g: Graph, event: Event) -> list[str]:
     return [g.node("Expand", g.name(event.attributes["fill_value"], dtype), g.ints(event.attributes["shape"]))]
 
 
+@emits("fill", "Expand")
+def _fill(g: Graph, event: Event) -> list[str]:
+    operand, value = event.operands[0], event.attributes["value"]
+    if isinstance(value, Ref) and g.dtype(value) != g.dtype(operand):
+        raise ExportError(f"{g.line}: 'fill' with a tensor of another dtype cannot be exported")
+    g.name(operand)
+    return [g.node("Expand", g.name(value, g.dtype(operand)), g.ints(g.shape(operand)))]
+
+
+@emits("bag_sums bag_lengths", "Gather, ReduceSum")
+def _bags(g: Graph, event: Event) -> list[str]:
+    """Of bags of one length: those of a matrix of indices."""
+    offsets = event.operands[-1] if event.kernel == "bag_lengths" else event.operands[2]
+    steps = g.producers.get(offsets.value)
+    if steps is None or steps.kernel != "arange" or steps.attributes["start"] != 0 or any(
+            operand is not None for operand in event.operands[3:]):
+        raise ExportError(f"{g.line}: bags of several lengths, weights or a padding index cannot be exported")
+    length = g.static([steps.attributes["step"]], "the length of bags")[0]
+    g.asked.add(offsets.value)
+    if event.kernel == "bag_lengths":
+        shape = g.values[event.results[0]].shape  # type: ignore[index]
+        dtype = g.values[event.results[0]].dtype  # type: ignore[index]
+        return [g.node("Expand", g.constant(length, dtype), g.ints(shape))]
+    weight, indices = (g.name(operand) for operand in event.operands[:2])
+    rows = g.node("Gather", weight, g.node("Reshape", indices, g.ints([-1, length])), axis=0)
+    return [g.node("ReduceSum", rows, g.ints([1]), keepdims=0)]
+
+
 @emits("arange", "Range")
 def _arange(g: Graph, event: Event) -> list[str]:
     dtype = np.dtype(event.attributes["dtype"] or np.int64)
     wide = dtype if dtype.kind == "f" and dtype.itemsize >= 4 else np.dtype(np.int64)
     name = g.node("Range", *[g.name(event.attributes[key], wide) for key in ("start", "stop", "step")])
-    return [name if wide == dtype else g.node("Cast", name, to=element_type(dtype))]
+    return [name if wide == dtype else g.cast(name, dtype)]
 
 
 def rank_of(g: Graph, operand: Any) -> int:

@@ -34,7 +34,8 @@ class Ref:
 class Value:
     """An array of a run."""
 
-    array: np.ndarray
+    array: np.ndarray  # the object that it is known by; a later write changes its elements
+    elements: np.ndarray  # as they were, of what no input leads to
     origin: str  # "input", "state" (a parameter or buffer), "constant" (from elsewhere) or "result"
     depends: bool  # on an input
     name: str = ""
@@ -130,7 +131,8 @@ class Trace:
 
     # ---- arrays ----------------------------------------------------------------------------------------------------
     def _add(self, array: np.ndarray, origin: str, depends: bool, name: str = "") -> int:
-        self.values.append(Value(array, origin, depends, name))  # holds the array: its id and its memory stay its own
+        elements = array if depends or origin == "state" else array.copy()
+        self.values.append(Value(array, elements, origin, depends, name))  # holds the array: its id and memory stay its own
         self._index[id(array)] = len(self.values) - 1
         self._stale.discard(id(array))
         return len(self.values) - 1

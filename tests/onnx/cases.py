@@ -63,6 +63,7 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
 
     (lambda: nn.Linear(6, 4), _rows), (lambda: nn.Linear(8, 4, bias=False), _sequences), (lambda: nn.Bilinear(6, 6, 3), _pairs),
     (lambda: nn.Embedding(10, 4, padding_idx=0), _tokens),
+    (lambda: nn.EmbeddingBag(10, 4), _tokens), (lambda: nn.EmbeddingBag(10, 4, mode="sum"), _tokens),
     (lambda: nn.Conv1d(6, 4, 3, padding="same"), _sequences), (lambda: nn.Conv2d(4, 6, 3, 2, 1, groups=2), _images),
     (lambda: nn.Conv2d(4, 6, 3, padding=2, dilation=2, padding_mode="reflect"), _images), (lambda: nn.Conv3d(2, 4, 3), _volumes),
     (lambda: nn.ConvTranspose1d(6, 4, 3, 2), _sequences), (lambda: nn.ConvTranspose2d(4, 6, 3, 2, 1, 1, groups=2), _images),
@@ -79,10 +80,14 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
     (lambda: nn.AdaptiveMaxPool1d(3), _sequences), (lambda: nn.AdaptiveMaxPool2d((4, 3)), _images),
     (lambda: nn.AdaptiveMaxPool3d(2), _volumes),
     (lambda: nn.LPPool1d(2, 2), _sequences), (lambda: nn.LPPool2d(2, 2), _images), (lambda: nn.LPPool3d(2, 2), _volumes),
+    (lambda: nn.MaxPool1d(3, 2, 1, return_indices=True), _sequences), (lambda: nn.MaxPool2d(2, return_indices=True), _images),
+    (lambda: nn.MaxUnpool1d(2), lambda: (lucid.randn(3, 4, 2), lucid.tensor([1, 2]).view(1, 1, 2).repeat(3, 4, 1))),
+    (lambda: nn.MaxUnpool3d(2), lambda: (lucid.randn(3, 1, 1, 2, 1), lucid.tensor([1, 6]).view(1, 1, 1, 2, 1).repeat(3, 1, 1, 1, 1))),
     (lambda: nn.MaxUnpool2d(2), lambda: (lucid.randn(3, 4, 2, 2), lucid.tensor([0, 2, 9, 15]).view(1, 1, 2, 2).repeat(3, 4, 1, 1))),
 
     (lambda: nn.BatchNorm1d(6), _rows), (lambda: nn.BatchNorm2d(4, affine=False), _images), (lambda: nn.BatchNorm3d(2), _volumes),
-    (lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.ReLU()), _images), (lambda: nn.SyncBatchNorm(6), _rows),
+    (lambda: nn.BatchNormReLU2d(4), _images), (lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.ReLU()), _images),
+    (lambda: nn.LinearCrossEntropyLoss(6, 4), lambda: (lucid.randn(3, 6), lucid.randint(0, 4, (3,)))), (lambda: nn.SyncBatchNorm(6), _rows),
     (lambda: nn.InstanceNorm1d(6), _sequences), (lambda: nn.InstanceNorm2d(4, affine=True), _images),
     (lambda: nn.InstanceNorm2d(4, track_running_stats=True), _images), (lambda: nn.InstanceNorm3d(2), _volumes),
     (lambda: nn.GroupNorm(2, 4), _images), (lambda: nn.LayerNorm((6, 8)), _sequences), (lambda: nn.LayerNorm(8, bias=False), _sequences),
@@ -102,7 +107,7 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
     (lambda: nn.Upsample(scale_factor=1.7, mode="bilinear"), _images), (lambda: nn.Upsample(scale_factor=1.5, mode="linear"), _sequences),
     (lambda: nn.Upsample(scale_factor=2, mode="bicubic", align_corners=True), _images),
     (lambda: nn.Upsample(scale_factor=2, mode="trilinear"), _volumes), (lambda: nn.Upsample(scale_factor=1.3, mode="nearest-exact"), _images),
-    (lambda: nn.UpsamplingNearest2d(scale_factor=2), _images), (lambda: nn.UpsamplingBilinear2d(scale_factor=2), _images),
+    (lambda: nn.Upsample(size=(7, 11), mode="nearest"), _images), (lambda: nn.UpsamplingNearest2d(scale_factor=2), _images), (lambda: nn.UpsamplingBilinear2d(scale_factor=2), _images),
     (lambda: nn.PixelShuffle(2), _images), (lambda: nn.PixelUnshuffle(3), lambda: (lucid.randn(3, 2, 6, 9),)),
     (lambda: nn.ChannelShuffle(2), _images), (nn.Flatten, _images), (lambda: nn.Unflatten(1, (2, 3)), _rows),
     (lambda: nn.ReflectionPad1d(2), _sequences), (lambda: nn.ReflectionPad2d((1, 2, 0, 3)), _images), (lambda: nn.ReflectionPad3d(1), _volumes),
@@ -141,6 +146,15 @@ def _written(x: lucid.Tensor) -> lucid.Tensor:
     return x
 
 
+def _constants_written(x: lucid.Tensor) -> lucid.Tensor:
+    ones = lucid.zeros(6).add_(1)
+    x = x + ones
+    ones.mul_(3)
+    total = x.new_zeros(6)
+    total += x.sum(0)
+    return x * ones + total
+
+
 class Counting(nn.Module):
     """A module with a buffer that its calls change."""
 
@@ -171,7 +185,8 @@ FUNCTIONS: list[tuple[Callable[..., Any], Callable[[], Inputs]]] = [
     (lambda x: x.repeat(1, 2).repeat_interleave(2, 1).unflatten(1, (4, -1)).tril(), _rows), (lambda x: x.unbind(1)[1:3], _rows),
     (lambda x: (x.half().float(), (x * 10).long(), x.double()), _rows), (lambda x: F.normalize(x, dim=1), _rows),
     (lambda x: lucid.stack(lucid.meshgrid(x[0], x[1], indexing="ij")), lambda: (lucid.randn(3, 6),)),
-    (_written, _rows), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
+    (lambda x: ((x * 10).long() // 3, (x * 10).long() % -3, x * lucid.tensor(x.shape[0]), x.clone().fill_(2.0)), _rows),
+    (_written, _rows), (_constants_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
     (lambda x: x.masked_fill(x > 0, -1.0).unsqueeze(1).expand(-1, 4, -1).reshape(-1, 6), _rows),
 ]
 
@@ -191,8 +206,8 @@ REFUSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs], str]] = [
     (lambda: Call(lambda x: lucid.linalg.inv(x[:6, :6].T @ x)), lambda: (lucid.randn(7, 6),), "inv|other lengths"),
     (lambda: Call(lambda x: lucid.fft.fft(x)), _rows, "fft|complex"),
     (lambda: nn.FractionalMaxPool2d(2, output_size=4), _images, "random"),
-    (lambda: nn.EmbeddingBag(10, 4), _tokens, "bag"),
-    (lambda: nn.MaxPool2d(2, return_indices=True), _images, "indices"),
+    (lambda: nn.EmbeddingBag(10, 4, padding_idx=0), _tokens, "bag|mask"),
+    (lambda: nn.AdaptiveMaxPool2d(2, return_indices=True), _images, "indices"),
     (lambda: nn.CrossEntropyLoss(label_smoothing=0.1), _classes, "label_smoothing"),
     (nn.MultiLabelMarginLoss, lambda: (lucid.randn(3, 6), lucid.tensor([[1, 2, -1, 0, 0, 0]] * 3)), "Python reads an element"),
 ]
