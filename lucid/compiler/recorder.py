@@ -95,6 +95,7 @@ class Recorder:
         self.events: list[tuple[Any, ...]] = []
         self.direct: dict[int, Any] = {}  # what kernels do, by the number of their event
         self.slots: list[tuple[int, tuple[int, ...], Any]] = []  # bytes, shape and dtype of each
+        self.owners: list[int | None] = []  # whose memory each has: its own, another one's, or that of a tensor
         self.state: list[Tensor] = []
         self.arrays: list[Any] = []  # those of `state` before the call
         self._state_index: dict[int, int] = {}
@@ -163,8 +164,12 @@ class Recorder:
         return number
 
     def _slot(self, array: Any) -> Symbol:
+        symbol = ("slot", len(self.slots))
+        memory = owner(array)
+        known = None if memory is array else self.symbol(memory)
+        # A view of memory that nobody knows, as a kernel may return, counts as an array.
+        self.owners.append(symbol[1] if known is None else known[1] if known[0] == "slot" else None)
         self.slots.append((array.nbytes, array.shape, array.dtype))
-        symbol = ("slot", len(self.slots) - 1)
         self._set(array, symbol)
         return symbol
 
