@@ -21,7 +21,7 @@ from ..nn.parameter import Buffer
 from ..tensor import Tensor, mark_inference, record_update, wrap
 from .graphs import LETTERS, Graphs, Line, read
 from .lifetimes import Lifetimes
-from .recorder import Recorder, Symbol, Use, make_arguments
+from .recorder import Known, Recorder, Symbol, Use, make_arguments
 from .watch import GONE, as_test, is_empty, same
 
 Layout = tuple[Any, ...]
@@ -278,7 +278,8 @@ class Plan:
                 add(f"{variable(event[2])} = {name(event[1])}.copy()")
             elif kind == "host":
                 _, function, given, spec, output = event
-                leaves = ", ".join(variable(leaf.symbol) if isinstance(leaf, Use) else name(leaf) for leaf in given)
+                leaves = ", ".join(tensor(leaf.symbol) if isinstance(leaf, Known) else variable(leaf.symbol)
+                                   if isinstance(leaf, Use) else name(leaf) for leaf in given)
                 call = f"{name(function)}(*_args, **_keywords)"
                 add(f"_args, _keywords = step([{leaves}], {name(spec)})")
                 add(call if output is None or output[0] != "slot" else f"{variable(output)} = {call}._array")

@@ -84,6 +84,12 @@ class Use:
     __hash__ = None  # type: ignore[assignment]
 
 
+class Known(Use):
+    """The place of a tensor, which a step gets as it is, among the arguments and what the function sees."""
+
+    __slots__ = ()
+
+
 class Recorder:
     """One recording: its `events` in order, or the `reason` why there is none."""
 
@@ -307,7 +313,9 @@ class Recorder:
                     self.refuse("a step gets a tensor that no recorder knows")
                 else:
                     given.append(Use(symbol))
-            elif callable(leaf) and not isinstance(leaf, (Tensor, Module)):
+            elif isinstance(leaf, Tensor):
+                given.append(Known(self._target(leaf)))
+            elif callable(leaf) and not isinstance(leaf, Module):
                 self.refuse("a step gets a function")
             else:
                 given.append(leaf)
