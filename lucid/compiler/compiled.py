@@ -298,8 +298,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     """`model`, a function or a module, recorded while it runs and replayed without Python from its third call on.
 
     Replays give the same numbers, bit for bit. There is a plan for each signature: the layout of tensors, the values of other
-    arguments, the gradient mode, and all variables, attributes and elements of containers that the function leads to. Steps of
-    optimizers and schedulers and `clip_grad_norm_` are called as they are, so learning rates may change.
+    arguments, the gradient mode, autocast, and all variables, attributes and elements of containers that the function leads to.
+    Steps of optimizers, schedulers and `GradScaler`, and `clip_grad_norm_`, are called as they are: learning rates may change.
 
     What cannot be replayed (`item`, `bool`, `numpy` and printing of tensors, shapes that depend on elements, changes of
     Python's variables, results whose gradients are still to be computed) makes the function run eagerly from then on, with one
@@ -308,7 +308,17 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     kernel by kernel: RuntimeError names the first that differs. After `recompile_limit` plans others run eagerly, with a
     warning.
 
-    `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is.
+    `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is. On a GPU
+    kernels are launched as CUDA graphs. `docs/compile.md` says all of it.
+
+    >>> @lucid.compile
+    ... def train_step(x, y):
+    ...     optimizer.zero_grad()
+    ...     loss = F.cross_entropy(model(x), y)
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
+    >>> print(train_step.summary())
     """
     given: dict[str, Any] = {"fullgraph": fullgraph, "verify": verify, "recompile_limit": recompile_limit}
     if model is None:

@@ -78,6 +78,7 @@ class Graphs:
         self._stream = 0
         self._graphs: list[Any] = []
         self._static: dict[Symbol, Any] = {}  # where graphs read what is copied to them, and what earlier ones have written
+        self._memory: dict[int, Any] = {}  # what is read and written where it lies, by identity
         self._fixed: list[tuple[Symbol, Any]] = []  # gradients that are read where they lie: weak references
         self._gradients: list[tuple[Symbol, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
         self._names = names
@@ -128,6 +129,8 @@ class Graphs:
                 self._graphs = []
                 return False
             self._stream = stream.ptr
+        if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
+            return False
         return all(self._is_free(*place, given, state) for place in self._gradients)
 
     def _lie(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
@@ -159,6 +162,8 @@ class Graphs:
                 tensor = (given if symbol[0].startswith("arg") else state)[symbol[1]]
                 array = tensor._grad._array if symbol[0].endswith("grad") else tensor._array  # type: ignore[union-attr]
                 arrays[symbol] = self._place(symbol, array) if symbol in self._copied else array
+        self._memory = {id(array.data.mem): array.data.mem for symbol, array in arrays.items()
+                        if symbol[0] == "state" and symbol not in self._copied}
         self._fixed = [(symbol, weakref.ref(array)) for symbol, array in arrays.items() if symbol[0].endswith("grad")]
         for segment in self._segments:
             for symbol in segment.inputs:

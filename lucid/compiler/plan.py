@@ -20,7 +20,8 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..nn.parameter import Buffer
 from ..tensor import Tensor, mark_inference, record_update, wrap
 from .graphs import LETTERS, Graphs, Line, read
-from .recorder import Recorder, Symbol, Use, make_arguments
+from .lifetimes import Lifetimes
+from .recorder import Known, Recorder, Symbol, Use, make_arguments
 from .watch import GONE, as_test, is_empty, same
 
 Layout = tuple[Any, ...]
@@ -117,8 +118,8 @@ class Plan:
         self._own = frozenset(id(array) for _, array in self._fixed)
         self._unchanged = self._test()
         self._state = list(recorder.state)
-        self.peak = 0
         lines, names = self._written()
+        self.lifetimes = Lifetimes(lines, recorder)
         self._source = self._joined(lines)
         exec(compile(self._source, "<lucid.compile>", "exec"), names)
         self._run: Callable[..., list[Any]] = names["run"]
@@ -277,7 +278,8 @@ class Plan:
                 add(f"{variable(event[2])} = {name(event[1])}.copy()")
             elif kind == "host":
                 _, function, given, spec, output = event
-                leaves = ", ".join(variable(leaf.symbol) if isinstance(leaf, Use) else name(leaf) for leaf in given)
+                leaves = ", ".join(tensor(leaf.symbol) if isinstance(leaf, Known) else variable(leaf.symbol)
+                                   if isinstance(leaf, Use) else name(leaf) for leaf in given)
                 call = f"{name(function)}(*_args, **_keywords)"
                 add(f"_args, _keywords = step([{leaves}], {name(spec)})")
                 add(call if output is None or output[0] != "slot" else f"{variable(output)} = {call}._array")
@@ -316,48 +318,37 @@ class Plan:
         return lines, names
 
     def _joined(self, lines: list[Line]) -> str:
-        """The lines, with the arrays read before them and let go after their last use; notes the most memory in use."""
-        last: dict[Symbol, int] = {}
-        first: dict[Symbol, int] = {}
+        """The lines, with the arrays read before them and let go after their last use."""
+        symbols = {symbol for line in lines for symbol in line.symbols}
+        text = ["def run(given, state):", *[f" {line}" for line in read(symbols)]]
         for number, line in enumerate(lines):
-            for symbol in line.symbols:
-                last[symbol] = number
-                first.setdefault(symbol, number)
-        head = ["def run(given, state):", *[f" {text}" for text in read(last)]]
-        ends: dict[int, list[Symbol]] = {}
-        for symbol, number in last.items():
-            ends.setdefault(number, []).append(symbol)
-        begins: dict[int, list[Symbol]] = {}
-        for symbol, number in first.items():
-            begins.setdefault(number, []).append(symbol)
-        live = 0
-        for number, line in enumerate(lines):
-            text = line.text
-            head.append(" " + text)
-            live += sum(self.recorder.slots[n][0] for kind, n in begins.get(number, ()) if kind == "slot")
-            self.peak = max(self.peak, live)
-            live -= sum(self.recorder.slots[n][0] for kind, n in ends.get(number, ()) if kind == "slot")
-            gone = [f"v{n}" for kind, n in ends.get(number, ()) if kind == "slot"]
-            if gone and not text.startswith("return"):
-                head.append(f" del {', '.join(gone)}")
-        return "\n".join(head)
+            text.append(f" {line.text}")
+            gone = self.lifetimes.ends.get(number)
+            if gone and not line.text.startswith("return"):
+                text.append(f" del {', '.join(f'v{slot}' for slot in gone)}")
+        return "\n".join(text)
 
     # ---- what it is ----------------------------------------------------------------------------------------------
     @property
     def memory(self) -> int:
-        """The most bytes that arrays of the plan take at one time, views counted like arrays: an upper bound."""
-        return self.peak
+        """The most bytes that arrays of the plan take at one time, beside arguments, parameters and buffers."""
+        return self.lifetimes.peak
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the memory in use from kernel to kernel, with matplotlib; returns its axes."""
+        return self.lifetimes.plot(axes)
 
     def summary(self) -> str:
-        """The kernels of the plan, how often each runs, and the bytes of their results."""
+        """The kernels of the plan, how often each runs, and the bytes of their results; the most memory; on a GPU the graphs."""
         counts: Counter[str] = Counter()
         sizes: Counter[str] = Counter()
         for event in self.recorder.events:
             if event[0] == "kernel":
                 counts[event[1]] += 1
-                sizes[event[1]] += sum(self.recorder.slots[o[1]][0] for o in event[6] if o is not None and o[0] == "slot")
+                sizes[event[1]] += sum(self.recorder.slots[o[1]][0] for o in event[6]
+                                       if o is not None and o[0] == "slot" and self.recorder.owners[o[1]] == o[1])
         steps = sum(event[0] == "host" for event in self.recorder.events)
-        lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.peak:,} bytes at one time"]
+        lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.memory:,} bytes at one time"]
         if self.graphs is not None:
             lines.append(self.graphs.described())
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]

@@ -71,6 +71,12 @@ class Use:
     __hash__ = None  # type: ignore[assignment]
 
 
+class Known(Use):
+    """The place of a tensor, which a step gets as it is, among the arguments and what the function sees."""
+
+    __slots__ = ()
+
+
 class Recorder:
     """One recording: its `events` in order, or the `reason` why there is none."""
 
@@ -82,6 +88,7 @@ class Recorder:
         self.events: list[tuple[Any, ...]] = []
         self.direct: dict[int, Any] = {}  # what kernels do, by the number of their event
         self.slots: list[tuple[int, tuple[int, ...], Any]] = []  # bytes, shape and dtype of each
+        self.owners: list[int | None] = []  # whose memory each has: its own, another one's, or that of a tensor
         self.state: list[Tensor] = []
         self.arrays: list[Any] = []  # those of `state` before the call
         self._state_index: dict[int, int] = {}
@@ -150,8 +157,12 @@ class Recorder:
         return number
 
     def _slot(self, array: Any) -> Symbol:
+        symbol = ("slot", len(self.slots))
+        memory = owner(array)
+        known = None if memory is array else self.symbol(memory)
+        # A view of memory that nobody knows, as a kernel may return, counts as an array.
+        self.owners.append(symbol[1] if known is None else known[1] if known[0] == "slot" else None)
         self.slots.append((array.nbytes, array.shape, array.dtype))
-        symbol = ("slot", len(self.slots) - 1)
         self._set(array, symbol)
         return symbol
 
@@ -289,7 +300,9 @@ class Recorder:
                     self.refuse("a step gets a tensor that no recorder knows")
                 else:
                     given.append(Use(symbol))
-            elif callable(leaf) and not isinstance(leaf, (Tensor, Module)):
+            elif isinstance(leaf, Tensor):
+                given.append(Known(self._target(leaf)))
+            elif callable(leaf) and not isinstance(leaf, Module):
                 self.refuse("a step gets a function")
             else:
                 given.append(leaf)

@@ -13,6 +13,7 @@ import sys
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ _STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "las
                        "num_bad_epochs"))
 _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
 _LARGE = 1024
+_HERE = str(Path(__file__).parent.parent)
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
@@ -47,6 +49,11 @@ class Unwatchable(Exception):
 def is_foreign(module: Any) -> bool:
     """Whether code of the module of this name is taken to keep no state of its own: Python's, NumPy's and lucid's."""
     return not isinstance(module, str) or (module.partition(".")[0] in _FOREIGN and module != "__main__")
+
+
+def _module_of(function: types.FunctionType) -> str:
+    """Where a function belongs that was compiled from a string, with variables that belong to no module."""
+    return _OWN if function.__code__.co_filename.startswith(_HERE) else "__main__"
 
 
 def same(a: Any, b: Any) -> bool:
@@ -275,7 +282,7 @@ class Environment:
                 return
         for cell in function.__closure__ or ():
             self._place(_cell, cell, None)
-        if is_foreign(function.__module__):
+        if is_foreign(function.__module__ if "__name__" in function.__globals__ else _module_of(function)):
             return
         if function.__dict__:
             self._waiting.append(function.__dict__)

@@ -126,3 +126,19 @@ def test_index_errors_of_a_replay_are_raised(device):
         compiled(lucid.tensor([0, 2], device=device))
     with pytest.raises(IndexError):
         compiled(lucid.tensor([0, 3], device=device)).tolist()
+
+
+def test_an_argument_that_shares_memory_with_a_parameter(device):
+    w = lucid.zeros(4, device=device)
+
+    def f(x):
+        w.add_(1)
+        return x * 2 + w
+
+    compiled = lucid.compile(f, fullgraph=True)
+    other = lucid.zeros(2, 4, device=device)
+    for _ in range(4):
+        compiled(other[0])
+    assert compiled._replays == 2
+    for n in range(6, 9):
+        assert compiled(w.view(4)).tolist() == [3 * (n - 1)] * 4

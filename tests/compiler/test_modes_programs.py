@@ -18,7 +18,6 @@ EAGER = {
     "detach_out",
     "dropout_rng",
     "multinomial",
-    "own_generator",
     "sets_default_dtype",
     "sets_grad_mode",
 }  # which are refused, and say why
@@ -447,3 +446,22 @@ def detach_out(c):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program(name):
     check(PROGRAMS[name], replays=name not in EAGER)
+
+
+def test_values_are_checked_by_replays():
+    def f(x, p):
+        return F.binary_cross_entropy(x, x * 0.5), lucid.bernoulli(p)
+
+    compiled = lucid.compile(f, fullgraph=True)
+    for number in range(4):
+        x, p = lucid.full((3,), number / 4), lucid.tensor([0.2, 0.5, 0.3])
+        results = []
+        for run in (f, compiled):
+            lucid.manual_seed(number)
+            results.append([value.tolist() for value in run(x, p)])
+        assert results[0] == results[1]
+    assert compiled._replays == 2
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+        compiled(x + 1, p)
+    with pytest.raises(RuntimeError, match="p_in <= 1"):
+        compiled(x, p * 9)

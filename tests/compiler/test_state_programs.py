@@ -549,3 +549,19 @@ def counting_hook(c):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program(name):
     check(PROGRAMS[name], replays=name not in EAGER)
+
+
+def test_steps_get_the_arguments_of_the_call():
+    def f(x):
+        (x * x).sum().backward()
+        nn.utils.clip_grad_norm_([x], 1.0)
+        return x.grad
+
+    compiled = lucid.compile(f, fullgraph=True)
+    first = lucid.full((4,), 3.0, requires_grad=True)
+    for number in range(5):
+        x = first if number < 2 else lucid.full((4,), float(number), requires_grad=True)
+        x.grad = None
+        other = x.detach().clone().requires_grad_()
+        assert compiled(x).tolist() == f(other).tolist()
+    assert compiled._replays == 3
