@@ -65,17 +65,22 @@ def train(model: nn.Module, train_set: TensorDataset, test_set: TensorDataset, d
     loader = DataLoader(train_set, batch_size=BATCH_SIZE, shuffle=True, generator=lucid.Generator().manual_seed(seed))
     optimizer = lucid.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.05)
     schedule = lucid.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=epochs * len(loader))
+
+    @lucid.compile  # recorded twice for each size of a batch, and then replayed with the same numbers
+    def step(images: lucid.Tensor, labels: lucid.Tensor) -> lucid.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        return loss
+
     history = []
     for epoch in range(1, epochs + 1):
         model.train()
         total = 0.0
         for images, labels in tqdm(loader, desc=f"epoch {epoch}", leave=False, disable=None):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(images.to(device)), labels.to(device))
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            total += loss.item() * len(labels)
+            total += step(images.to(device), labels.to(device)).item() * len(labels)
         history.append((total / len(train_set), accuracy(model, test_set, device)))
         print(f"epoch {epoch:2d}  loss {history[-1][0]:.4f}  test accuracy {history[-1][1]:.2%}", flush=True)
     return history

@@ -2,6 +2,7 @@
 
     python kernels/compile_check.py                          # all families; fails when one got worse
     python kernels/compile_check.py softmax --arch sm_90     # some families, some chips
+    python kernels/compile_check.py --changed                # families whose text, or compiler, is another than in the baseline
     python kernels/compile_check.py --update                 # accept what is there now
 
 Needs neither a GPU nor a driver, only the packages of the extra `simulator`. The kernels of a file are
@@ -15,151 +16,41 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import contextlib
-import ctypes
 import dataclasses
+import hashlib
 import itertools
 import json
 import multiprocessing
 import os
 import pathlib
-import re
 import sys
-import sysconfig
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "kernels"))
 
-from lucid_kernels import extras  # noqa: E402
 from lucid_kernels.cuda.runtime import source  # noqa: E402
-from lucid_kernels.simulator.build import cuda_include_dirs  # noqa: E402
+from lucid_kernels.simulator.nvrtc import (  # noqa: E402
+    ARCHITECTURES,
+    CUPY_OPTIONS,
+    CompilationError,
+    Nvrtc,
+    Resources,
+    compiled_resources,
+)
 
 BASELINE = ROOT / "kernels" / "resources.json"
-ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-#: What lucid_kernels.cuda.runtime.launch asks for and what CuPy 14 adds.
-CUPY_OPTIONS = ("-std=c++17", "-ftz=true", "--device-as-default-execution-space")
-
-_ENTRY = re.compile(r"Compiling entry function '(\w+)'")
-_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_REGISTERS = re.compile(r"Used (\d+) registers")
-_SHARED = re.compile(r"(\d+) bytes smem")
-
-
-@dataclasses.dataclass
-class Resources:
-    """What one kernel takes: registers per thread, and bytes of static shared memory, stack and spills."""
-
-    registers: int = 0
-    shared: int = 0
-    stack: int = 0
-    spills: int = 0
-
-    def worse_than(self, baseline: Resources) -> bool:
-        """Whether the kernel needs clearly more than before."""
-        return (
-            self.registers > baseline.registers * 1.1 + 2
-            or self.shared > baseline.shared
-            or self.stack > baseline.stack
-            or self.spills > baseline.spills
-        )
-
-
-class CompilationError(Exception):
-    """NVRTC refused a source; the message is its log."""
-
-
-class Nvrtc:
-    """NVIDIA's run-time compiler, called directly: CuPy would want a driver."""
-
-    def __init__(self) -> None:
-        self._library = _load_nvrtc()
-        self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
-
-    def _call(self, name: str, *arguments: object) -> None:
-        status = getattr(self._library, name)(*arguments)
-        if status:
-            raise RuntimeError(f"{name}: {self._library.nvrtcGetErrorString(status).decode()}")
-
-    @property
-    def version(self) -> str:
-        """As '13.0'."""
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
-        return f"{major.value}.{minor.value}"
-
-    def compile(self, text: str, file: str, options: Sequence[str], names: Iterable[str]) -> tuple[dict[str, str], str]:
-        """Compile a source to machine code.
-
-        Returns the C++ name of every kernel instance by its name in the machine code, and the log. Raises
-        CompilationError.
-        """
-        names = list(names)
-        program = ctypes.c_void_p()
-        self._call("nvrtcCreateProgram", ctypes.byref(program), text.encode(), file.encode(), 0, None, None)
-        try:
-            for name in names:
-                self._call("nvrtcAddNameExpression", program, name.encode())
-            flags = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
-            failed = self._library.nvrtcCompileProgram(program, len(options), flags)
-            log = self._log(program)
-            if failed:
-                raise CompilationError(log)
-            lowered = {}
-            for name in names:
-                symbol = ctypes.c_char_p()
-                self._call("nvrtcGetLoweredName", program, name.encode(), ctypes.byref(symbol))
-                lowered[(symbol.value or b"").decode()] = name
-            return lowered, log
-        finally:
-            self._call("nvrtcDestroyProgram", ctypes.byref(program))
-
-    def _log(self, program: ctypes.c_void_p) -> str:
-        size = ctypes.c_size_t()
-        self._call("nvrtcGetProgramLogSize", program, ctypes.byref(size))
-        text = ctypes.create_string_buffer(size.value)
-        self._call("nvrtcGetProgramLog", program, text)
-        return text.value.decode(errors="replace")
-
-
-def _load_nvrtc() -> ctypes.CDLL:
-    packages = pathlib.Path(sysconfig.get_path("purelib"))
-    for path in sorted(packages.glob("nvidia/cu*/lib/libnvrtc.so.*")):
-        for builtins in path.parent.glob("libnvrtc-builtins.so.*"):
-            ctypes.CDLL(str(builtins), ctypes.RTLD_GLOBAL)  # libnvrtc opens it by its bare name
-        return ctypes.CDLL(str(path))
-    try:
-        return ctypes.CDLL("libnvrtc.so")  # of a toolkit
-    except OSError:
-        raise RuntimeError(f"NVRTC was not found: {extras.command('simulator')}") from None
-
-
-def parse_log(log: str) -> dict[str, Resources]:
-    """The resources of each kernel, from what ptxas says with -v."""
-    kernels: dict[str, Resources] = {}
-    current = Resources()
-    for line in log.splitlines():
-        if match := _ENTRY.search(line):
-            current = kernels.setdefault(match[1], Resources())
-        if match := _STACK.search(line):
-            current.stack, current.spills = int(match[1]), int(match[2]) + int(match[3])
-        if match := _REGISTERS.search(line):
-            current.registers = int(match[1])
-            shared = _SHARED.search(line)
-            current.shared = int(shared[1]) if shared else 0
-    return kernels
 
 
 def compile_family(nvrtc: Nvrtc, family: str, architecture: str) -> dict[str, Resources]:
     """Compile one .cu file for one chip. Raises CompilationError."""
     text = source.load(family)
-    options = [*CUPY_OPTIONS, f"-arch={architecture}", "--ptxas-options=-v", "-lineinfo"]
-    options += [f"-I{folder}" for folder in cuda_include_dirs()]
     names = source.instantiations(text)
     kernels: dict[str, Resources] = {}
     for together in [(name,) for name in names] if source.is_one_module_an_instance(text, True) else [names]:
-        lowered, log = nvrtc.compile(text, f"{family}.cu", options, together)
-        kernels |= {lowered.get(symbol, symbol): resources for symbol, resources in parse_log(log).items()}
+        kernels |= compiled_resources(nvrtc, text, f"{family}.cu", together, architecture)
     return kernels
 
 
@@ -184,16 +75,29 @@ def _difference(before: Resources, after: Resources) -> str:
     )
 
 
+def digest(family: str, version: str) -> str:
+    """What the resources of a family depend on, as a short hash: its text with headers, NVRTC's version and the options."""
+    return hashlib.sha256("\0".join([source.load(family), version, *CUPY_OPTIONS]).encode()).hexdigest()[:16]
+
+
+def _read(path: pathlib.Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
 def read_baseline(path: pathlib.Path) -> dict[str, Resources]:
     """The committed resources by 'chip family kernel'; empty without a file."""
-    if not path.exists():
-        return {}
-    return {key: Resources(**values) for key, values in json.loads(path.read_text(encoding="utf-8")).items()}
+    return {key: Resources(**values) for key, values in _read(path).items() if isinstance(values, dict)}
 
 
-def write_baseline(path: pathlib.Path, resources: dict[str, Resources]) -> None:
+def read_digests(path: pathlib.Path) -> dict[str, str]:
+    """The `digest` of each family when its resources were committed, by 'chip family'."""
+    return {key: value for key, value in _read(path).items() if isinstance(value, str)}
+
+
+def write_baseline(path: pathlib.Path, resources: dict[str, Resources], digests: dict[str, str]) -> None:
     """One kernel per line, sorted: small diffs."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(dataclasses.asdict(resources[key]))}" for key in sorted(resources)]
+    values = {**digests, **{key: dataclasses.asdict(value) for key, value in resources.items()}}
+    lines = [f"  {json.dumps(key)}: {json.dumps(values[key])}" for key in sorted(values)]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
@@ -212,16 +116,16 @@ def _compiled(architecture: str, family: str) -> tuple[dict[str, Resources], str
 
 
 def check(
-    families: Iterable[str], architectures: Iterable[str], processes: int = 1, report: Callable[[str], None] = print
+    jobs: Sequence[tuple[str, str]], processes: int = 1, report: Callable[[str], None] = print
 ) -> tuple[dict[str, Resources], list[str]]:
-    """Compile `families` for `architectures`: the resources by 'chip family kernel', and the failures.
+    """Compile the families of `jobs`, pairs of a chip and a family: the resources by 'chip family kernel', and the failures.
 
     NVRTC compiles one source at a time in a process, whatever its threads.
     """
-    report(f"NVRTC {Nvrtc().version}")
     found: dict[str, Resources] = {}
-    failures = []
-    jobs = list(itertools.product(architectures, families))
+    failures: list[str] = []
+    if not jobs:
+        return found, failures
     with contextlib.ExitStack() as stack:
         compiled = itertools.starmap(_compiled, jobs)
         if processes > 1:
@@ -247,6 +151,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("families", nargs="*", help="families to compile, as in softmax; all when left out")
     parser.add_argument("--arch", default=",".join(ARCHITECTURES), help="chips, separated by commas")
+    parser.add_argument("--changed", action="store_true", help="only families that have changed since the baseline")
     parser.add_argument("--update", action="store_true", help="write the baseline")
     options = parser.parse_args()
 
@@ -254,18 +159,26 @@ def main() -> int:
     unknown = ", ".join(sorted(set(families) - set(source.names())))
     if unknown:
         parser.error(f"no such family: {unknown}; there are {', '.join(source.names())}")
-    architectures = options.arch.split(",")
+    jobs = list(itertools.product(options.arch.split(","), families))
+    known = read_digests(BASELINE)
     try:
-        found, failures = check(families, architectures, os.cpu_count() or 1)
+        version = Nvrtc().version
+        print(f"NVRTC {version}")
+        digests = {f"{architecture} {family}": digest(family, version) for architecture, family in jobs}
+        if options.changed:
+            jobs = [job for job in jobs if known.get(" ".join(job)) != digests[" ".join(job)]]
+            print(f"{len(jobs)} of {len(digests)} families have changed since the baseline")
+        found, failures = check(jobs, os.cpu_count() or 1)
     except RuntimeError as error:  # NVRTC or the headers are missing
         print(error, file=sys.stderr)
         return 2
     baseline = read_baseline(BASELINE)
     if options.update and not failures:
-        compiled = {(architecture, family) for architecture in architectures for family in families}
-        kept = {key: value for key, value in baseline.items() if tuple(key.split(" ", 2)[:2]) not in compiled}
-        kept = {key: value for key, value in kept.items() if key.split(" ", 2)[1] in source.names()}
-        write_baseline(BASELINE, kept | found)
+        names = set(source.names())
+        kept = {key: value for key, value in baseline.items() if tuple(key.split(" ", 2)[:2]) not in jobs}
+        kept = {key: value for key, value in kept.items() if key.split(" ", 2)[1] in names}
+        digests = known | {" ".join(job): digests[" ".join(job)] for job in jobs}
+        write_baseline(BASELINE, kept | found, {key: value for key, value in digests.items() if key.split(" ")[1] in names})
         print(f"{BASELINE.name} updated")
         return 0
     problems = failures + compare(found, baseline)

@@ -14,8 +14,15 @@ from ._determinism import (
 )
 from ._dtypes import (
     bfloat16,
+    bool_,
     complex64,
     complex128,
+    dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -27,11 +34,14 @@ from ._dtypes import (
     promote_types,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._dtypes import bool_ as bool
 from ._format import set_printoptions
 from ._layout import Layout as layout
-from ._layout import strided
+from ._layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ._limits import can_cast, finfo, iinfo
 from ._namespace import old_names as _old_names
 from ._namespace.absent import explain as _explain
@@ -298,6 +308,7 @@ from .ops.nn.native import (
     dropout,
     dropout_,
     embedding,
+    embedding_bag,
     embedding_renorm_,
     feature_alpha_dropout,
     feature_alpha_dropout_,
@@ -359,6 +370,7 @@ from .ops.reduction.cumulative import cummax, cummin, cumprod, cumsum, logcumsum
 from .ops.reduction.finite_differences import diff, gradient
 from .ops.reduction.max_min import amax, amin, aminmax, argmax, argmin, max, min
 from .ops.reduction.reduction import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
+from .ops.reduction.segments import segment_reduce
 from .ops.reduction.trapezoid import cumulative_trapezoid, trapezoid, trapz
 from .ops.reduction.var_std import corrcoef, cov, std, std_mean, var, var_mean
 from .ops.sorting.histogram import bincount, histc, histogram, histogramdd
@@ -441,7 +453,8 @@ from . import data, fft, linalg, nn, optim, func, special, einops, random  # iso
 __version__ = "0.1.0"
 
 _old_names.install()
-_explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
+_explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, nn.functional.__name__, nn.utils.__name__,
+         optim.__name__)
 
 cuda = gpu
 newaxis = None

@@ -7,6 +7,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ._namespace import dtype_attributes
+
+dtype_attributes.install()
+dtype = np.dtype
 bool_ = np.dtype("bool")
 uint8 = np.dtype("uint8")
 int8 = np.dtype("int8")
@@ -20,10 +24,22 @@ float64 = np.dtype("float64")
 complex64 = np.dtype("complex64")
 complex128 = np.dtype("complex128")
 
+uint16 = np.dtype("uint16")
+uint32 = np.dtype("uint32")
+uint64 = np.dtype("uint64")
+float8_e4m3fn = np.dtype(ml_dtypes.float8_e4m3fn)
+float8_e4m3fnuz = np.dtype(ml_dtypes.float8_e4m3fnuz)
+float8_e5m2 = np.dtype(ml_dtypes.float8_e5m2)
+float8_e5m2fnuz = np.dtype(ml_dtypes.float8_e5m2fnuz)
+float8_e8m0fnu = np.dtype(ml_dtypes.float8_e8m0fnu)
+
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+CLASSES = {type(dtype) for dtype in ALL}  # of dtype objects; `lucid.torch` adds that of its own
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "cfloat": complex64, "cdouble": complex128}
+#: dtypes with limits and attributes, of which there are no tensors.
+WITHOUT_TENSORS = (uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)
 _PYTHON = {bool: bool_, int: int64}
 _NUMBERS = frozenset((bool, int, float, complex))
 _CANONICAL = {dtype: dtype for dtype in ALL}  # of equal dtypes, such as those of C's long and long long, the one that we have
@@ -69,6 +85,9 @@ def as_dtype(dtype: Any) -> np.dtype:
         except TypeError:
             raise TypeError(f"dtype must be a lucid dtype such as lucid.float32, not {dtype!r}") from None
     if found not in CATEGORY:
+        if found in WITHOUT_TENSORS:
+            raise TypeError(f"there are no tensors of {found}, whose limits lucid.finfo and lucid.iinfo know; the dtypes of "
+                            f"tensors are {', '.join(d.name for d in ALL)}")
         raise TypeError(f"dtype {found} is not supported; the dtypes are {', '.join(d.name for d in ALL)}")
     return _CANONICAL[found]
 

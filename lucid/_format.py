@@ -46,19 +46,27 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
     _options.set(dataclasses.replace(start, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None}))
 
 
+def current_options() -> Options:
+    """What `set_printoptions` has said in this context."""
+    return _options.get()
+
+
 def format_tensor(tensor: Any) -> str:
     """`Tensor(values, requires_grad=…)` in columns, with the device if it is not the cpu and the dtype if it is not a default.
 
     A tensor on the device 'meta' has its shape in the place of values: ``Tensor(..., device='meta', shape=(2, 3), …)``.
     """
-    name = "Tensor"
+    cls = tensor.__class__
+    name = "Tensor" if cls.__module__.startswith("lucid.") else cls.__name__
+    if hasattr(tensor._array, "is_sparse"):
+        return _format_sparse(name, tensor)
     if tensor.is_meta:
         dtype = [] if tensor.dtype == _dtypes.get_default_dtype() else [f"dtype={tensor.dtype.name}"]
         parts = ["...", "device='meta'", f"shape={tuple(tensor.shape)}", *dtype, f"requires_grad={tensor.requires_grad}"]
         return f"{name}({', '.join(parts)})"
     values = backends.to_host(tensor._array)
     options = _options.get()
-    shown = _ends(values, options.edgeitems) if values.size > options.threshold else values
+    shown = ends(values, options.edgeitems) if values.size > options.threshold else values
     text = np.array2string(values, separator=", ", prefix=name + "(", threshold=options.threshold,
                            edgeitems=options.edgeitems, max_line_width=options.linewidth,
                            formatter={"all": _column_of(shown.ravel().tolist(), values.dtype, options)})
@@ -73,7 +81,29 @@ def format_tensor(tensor: Any) -> str:
     return f"{name}({', '.join([*parts, f'requires_grad={tensor.requires_grad}'])})"
 
 
-def _ends(values: np.ndarray, count: int) -> np.ndarray:
+def _format_sparse(name: str, tensor: Any) -> str:
+    """The parts of a sparse tensor, as PyTorch shows them: ``Tensor(indices=..., values=..., size=(2, 3), nnz=3, ...)``."""
+    array = tensor._array
+    parts = dict(zip(_PARTS[array.sparse_layout.name], array.parts(), strict=True))
+    lines: list[str] = []
+    for part, content in parts.items():
+        start = f"{name if not lines else ' ' * len(name)}{'(' if not lines else ' '}{part}="
+        text = format_tensor(type(tensor.detach())(backends.to_host(content)).type(content.dtype))
+        text = text.rpartition(", requires_grad=")[0].partition(f", dtype={content.dtype.name}")[0] + ")"
+        lines.append(start + text.replace("\n", "\n" + " " * len(start)))
+    rest = [f"size={tuple(tensor.shape)}", f"nnz={array.nnz}", f"layout={array.sparse_layout}"]
+    if tensor.dtype not in (_dtypes.get_default_dtype(), _dtypes.int64, _dtypes.bool_, _dtypes.default_complex()):
+        rest.insert(2, f"dtype={tensor.dtype.name}")
+    if tensor.device != "cpu":
+        rest.insert(0, f"device='{tensor.device}'")
+    return ",\n".join(lines) + f",\n{' ' * (len(name) + 1)}{', '.join([*rest, f'requires_grad={tensor.requires_grad}'])})"
+
+
+_PARTS = {"sparse_coo": ("indices", "values"), "sparse_csr": ("crow_indices", "col_indices", "values"),
+          "sparse_csc": ("ccol_indices", "row_indices", "values")}
+
+
+def ends(values: np.ndarray, count: int) -> np.ndarray:
     """The first and last `count` elements along each dimension: those that are printed where the middle is left out."""
     for axis, length in enumerate(values.shape):
         if length > 2 * count:

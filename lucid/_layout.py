@@ -1,4 +1,4 @@
-"""How the elements of a tensor are kept: `strided`, in one memory by strides. lucid has no other layout."""
+"""How the elements of a tensor are kept: `strided`, in one memory by strides, or sparse."""
 from enum import Enum
 
 
@@ -19,3 +19,5 @@ class Layout(Enum):
 
 
 strided = Layout.strided
+sparse_coo, sparse_csr, sparse_csc = Layout.sparse_coo, Layout.sparse_csr, Layout.sparse_csc
+sparse_bsr, sparse_bsc = Layout.sparse_bsr, Layout.sparse_bsc

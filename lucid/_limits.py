@@ -18,8 +18,8 @@ class finfo:
     """
 
     def __init__(self, type: Any = None) -> None:
-        dtype = _dtypes.get_default_dtype() if type is None else _dtypes.as_dtype(type)
-        if not _dtypes.is_differentiable(dtype):
+        dtype = _dtypes.get_default_dtype() if type is None else _any_dtype(type)
+        if dtype.kind in "biu":
             raise TypeError(f"lucid.finfo() requires a floating point input type. Use lucid.iinfo to handle {dtype.name}")
         self.bits, self.eps, self.max, self.min, self.smallest_normal, self.resolution, self.dtype = _found(dtype)
         self.tiny = self.smallest_normal
@@ -38,17 +38,17 @@ class finfo:
 @functools.cache
 def _found(dtype: np.dtype) -> tuple[int, float, float, float, float, float, str]:
     """What a `finfo` holds: NumPy takes 4 us."""
-    found: Any = (ml_dtypes.finfo if dtype == _dtypes.bfloat16 else np.finfo)(dtype)
+    found: Any = (ml_dtypes.finfo if dtype.itemsize == 1 or dtype == _dtypes.bfloat16 else np.finfo)(dtype)
     name = {"complex64": "float32", "complex128": "float64"}.get(dtype.name, dtype.name)
     return (int(found.bits), float(found.eps), float(found.max), float(found.min), float(found.smallest_normal),
-            10.0 ** -int(found.precision), name)
+            10.0 ** -(0 if dtype.itemsize == 1 else int(found.precision)), name)
 
 
 class iinfo:
     """The limits of an integer dtype: `bits`, `max`, `min` and the name `dtype`. Raises TypeError for other dtypes."""
 
     def __init__(self, type: Any) -> None:
-        dtype = _dtypes.as_dtype(type)
+        dtype = _any_dtype(type)
         if dtype.kind not in "iu":
             raise TypeError(f"lucid.iinfo() requires an integer input type, not {dtype.name}. Use lucid.finfo for floating point")
         found = np.iinfo(dtype)
@@ -62,6 +62,11 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def _any_dtype(dtype: Any) -> np.dtype:
+    """A dtype, also one of which there are no tensors."""
+    return dtype if isinstance(dtype, np.dtype) and dtype in _dtypes.WITHOUT_TENSORS else _dtypes.as_dtype(dtype)
 
 
 def can_cast(from_: Any, to: Any) -> bool:

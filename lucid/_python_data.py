@@ -82,9 +82,7 @@ def _common_dtype(kinds: set[Any]) -> np.dtype | None:
     None if we have no such dtype."""
     found: list[np.dtype] = []
     for kind in kinds:
-        if isinstance(kind, np.dtype):
-            found.append(kind)
-        elif issubclass(kind, np.generic):
+        if not isinstance(kind, type) or issubclass(kind, np.generic):
             found.append(np.dtype(kind))
         else:
             found += [_dtypes.dtype_of_scalar(base(0)) for base in (bool, int, float, complex) if issubclass(kind, base)][:1]

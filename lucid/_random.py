@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,17 @@ from .backends import Device
 from .tensor import Tensor, wrap
 
 _MASK = (1 << 64) - 1
+
+
+#: The graph that is being captured in this context: it gives draws of kernels on a GPU, anew each time it is replayed.
+capture: ContextVar[Any] = ContextVar("lucid_graph_capture", default=None)
+_captures = 0  # that are under way, in all threads
+
+
+def count_captures(change: int) -> None:
+    """One capture more (1) or less (-1)."""
+    global _captures
+    _captures += change
 
 
 class Generator:
@@ -32,8 +44,13 @@ class Generator:
         self._seed = int.from_bytes(os.urandom(8), "little") >> 1
         self._offset = 0
 
-    def take(self, blocks: int) -> tuple[int, int]:
-        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel."""
+    def take(self, blocks: int, on_gpu: bool = False) -> tuple[int, int]:
+        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel, which runs on a GPU or not."""
+        if on_gpu and _captures:
+            graph = capture.get()
+            if graph is not None:
+                drawn: tuple[int, int] = graph.take(self, blocks)
+                return drawn
         if clock.levels:  # inside of `vmap` every example may draw its own numbers
             from .levels.lifted import draws
 
@@ -68,21 +85,32 @@ class Generator:
         """The seed that the generator was started with."""
         return self._seed
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """The seed, and how many blocks have been taken."""
+        with self._lock:
+            return self._seed, self._offset
+
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 16 bytes: seed and offset, little-endian."""
-        _refuse_recording()
-        with self._lock:
-            state = np.array([self._seed, self._offset], "<u8")
+        seed, offset = self.position
+        recorder = _recording.current()
+        if recorder is not None:
+            recorder.looked(self, seed, offset)
+        state = np.array([seed, offset], "<u8")
         return wrap(state.view(np.uint8))
 
     def set_state(self, new_state: Tensor) -> None:
         """Continue from a state of `get_state`. Raises TypeError or RuntimeError for what is none."""
-        _refuse_recording()
-        if not isinstance(new_state, Tensor) or new_state.dtype != np.uint8:
+        if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("expected a uint8 tensor as the state of a generator")
         if new_state.shape != (16,):
             raise RuntimeError(f"the state of a generator has 16 bytes, not {new_state.numel()}")
-        seed, offset = np.frombuffer(new_state.numpy(force=True).tobytes(), "<u8").tolist()
+        recorder = _recording.current()
+        array = new_state.numpy(force=True) if recorder is None else new_state._array
+        seed, offset = np.frombuffer(array.tobytes(), "<u8").tolist()
+        if recorder is not None:
+            recorder.put_back(self, seed, offset)
         with self._lock:
             self._seed, self._offset = seed, offset
 
@@ -104,7 +132,7 @@ class Generator:
 def _refuse_recording() -> None:
     recorder = _recording.current()
     if recorder is not None:
-        recorder.refuse("it reads or sets the state of a generator")
+        recorder.refuse("it seeds a generator")
 
 
 default_generator = Generator()

@@ -4,6 +4,7 @@ from .backends.common.linalg import LinAlgError
 from .ops.linalg.det import linalg_det as det
 from .ops.linalg.det import linalg_slogdet as slogdet
 from .ops.linalg.eig import eig, eigh, eigvals, eigvalsh
+from .ops.linalg.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from .ops.linalg.lstsq_pinv import cond, lstsq, matrix_rank, pinv
 from .ops.linalg.lu import linalg_lu_solve as lu_solve
 from .ops.linalg.lu import lu, lu_factor, lu_factor_ex
@@ -22,9 +23,10 @@ from .ops.manipulation.diagonals import diagonal as _diagonal
 from .tensor import Tensor
 
 __all__ = ["LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-           "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
-           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
-           "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
+           "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+           "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+           "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+           "tensorsolve", "vander", "vecdot", "vector_norm"]
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

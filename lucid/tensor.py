@@ -1,11 +1,12 @@
 """Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`."""
 from __future__ import annotations
 
+import copyreg
 import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,9 +14,21 @@ from . import _clock as clock
 from . import _dtypes, _recording, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
+from ._namespace.lazy import load
 from ._python_data import from_python
-from .backends import pickling, shared_memory, storage
+from .backends import dlpack, pickling, shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
+
+_new: Callable[..., Any] = object.__new__
+
+
+def _run_disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a class whose tensors are treated as plain ones."""
+    with load("lucid.overrides.state:DisableTorchFunctionSubclass")():
+        return func(*args, **(kwargs or {}))
+
+
+disabled_torch_function: Any = _run_disabled
 
 
 class Version:
@@ -143,8 +156,39 @@ class Tensor:
         def __le__(self, other: Any) -> Tensor: ...
         def numpy(self, *, force: bool = False) -> np.ndarray: ...
 
-    def __init__(self, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
-                 device: str | backends.Device | None = None) -> None:
+    def __new__(cls, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
+                device: str | backends.Device | None = None) -> Self:
+        self = _new(cls)
+        self._fill(data, *more, requires_grad=requires_grad, dtype=dtype, device=device)
+        return self
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.__torch_function__ is not disabled_torch_function:
+            load("lucid.overrides.switching:watch_class")(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        """What a function does with a tensor of a class derived from Tensor: its results are of that class."""
+        return load("lucid.overrides.subclasses:in_subclass")(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **keywords: Any) -> Any:
+        """A leaf of class `cls` over the memory of `data`."""
+        if not isinstance(data, Tensor):
+            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        made = as_class(data.detach(), cls)
+        made.requires_grad = require_grad
+        return made
+
+    def as_subclass(self, cls: type) -> Any:
+        """This tensor as one of class `cls`, a class derived from Tensor: a view of all of it, with its history."""
+        return as_class(self[...], cls)
+
+    def _fill(self, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
+              device: str | backends.Device | None = None) -> None:
+        """What the constructor does."""
         self._node = self._grad = self._version_box = self._view = None
         plain = requires_grad is dtype is None
         shape = _sizes(data, more) if plain else None
@@ -388,7 +432,10 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without the graph; in-place writes to it are still tracked."""
-        result = wrap(self._array)
+        array = self._array
+        if array.__class__ is not np.ndarray and hasattr(array, "is_sparse"):
+            array = array.mapped(lambda part: part)  # the same memory, but what is kept can change
+        result = wrap(array)
         box = version_box(self)
         result._version_box = Version() if box.inference else box  # an ordinary tensor again, as in PyTorch
         return result
@@ -458,16 +505,35 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **keywords: Any) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+        """A capsule of DLPack with the memory, or with a copy if `copy`, or if it is to be on another device, `dl_device`.
+
+        It is a versioned one if `max_version` allows it. Raises BufferError for a tensor that requires grad, for one without
+        memory and for a device that needs a copy if `copy` is False.
+        """
         if self._node is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_meta:
             raise BufferError("a tensor on the device 'meta' has no memory to share")
+        if stream is not None and not isinstance(stream, int):
+            raise TypeError("stream must be ``int`` or ``none``")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            if dl_device[0] not in (1, 2):
+                raise BufferError(f"a tensor cannot go to the device {tuple(dl_device)} of DLPack")
+            if copy is False:
+                raise BufferError(f"a tensor on {self.device} cannot go to the device {tuple(dl_device)} of DLPack "
+                                  "without a copy")
+            moved = self.to("cpu" if dl_device[0] == 1 else backends.Device("gpu", dl_device[1]))
+            return moved.__dlpack__(stream=stream if dl_device[0] == 2 else None, max_version=max_version)
         backends.note_read(self._array)
-        return self._array.__dlpack__(**keywords)
+        return dlpack.capsule_of(self._array, stream, max_version, copy)
 
-    def __dlpack_device__(self) -> Any:
-        return self._array.__dlpack_device__()
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.is_meta:
+            raise BufferError("a tensor on the device 'meta' has no memory to share")
+        kind, index = self._array.__dlpack_device__()
+        return int(kind), int(index)
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -548,21 +614,25 @@ class Tensor:
             return found
         import copy
 
-        result = self.__class__.__new__(self.__class__)
+        result = _new(self.__class__)
         memo[id(self)] = result
-        result._array = storage.copy(self._array, memo)
+        result._array = self._array.copy() if hasattr(self._array, "is_sparse") else storage.copy(self._array, memo)
         result._version_box = copy.deepcopy(self._version_box, memo)
         result._node = result._grad = result._view = None
         result.requires_grad = self.requires_grad
         result._grad = copy.deepcopy(self._grad, memo)
-        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        _restore(result, copy.deepcopy(_state_of(self), memo))
         return result
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # As in PyTorch, what is computed comes back as a leaf.
+        if hasattr(self._array, "is_sparse"):
+            parts = [wrap(part) for part in self._array.parts()]
+            return _unpickle_sparse, (self.__class__, self._array.__class__, parts, self._array.facts(), self.requires_grad,
+                                      self._grad, self.__dict__)
         memory, place = pickling.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
-        return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
+        return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, _state_of(self))
 
 
 class Size(tuple[int, ...]):
@@ -599,7 +669,14 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-_new = object.__new__
+def as_class(tensor: Tensor, cls: type) -> Any:
+    """`tensor`, which nobody else has, as one of class `cls`."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"cls must be a class derived from Tensor, not {cls!r}")
+    made = _new(cls)
+    made._become(tensor)
+    made._grad = None
+    return made
 
 
 def wrap(array: Any, node: Any = None) -> Tensor:
@@ -722,7 +799,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     is not numeric, and without a `dtype` for arrays of one that we do not have, such as those of unsigned 64-bit integers and of
     C's long double; ValueError for ragged sequences.
     """
-    wanted = None if dtype is None else _dtypes.as_dtype(dtype)
+    wanted, made = None if dtype is None else _dtypes.as_dtype(dtype), False
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -732,7 +809,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         array = np.asarray(data)
     else:
-        array, copy = _recording.constant(from_python(data, wanted, Tensor)), False
+        array, copy, made = from_python(data, wanted, Tensor), False, True
         if device is None:
             device = backends.default_device()
     if not array.dtype.isnative:
@@ -745,12 +822,25 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
         target = backends.Device(device)
         moved = backends.to_device(array, target)
         array, copy = moved, copy and moved is array
+    if made:
+        return _recording.constant(array)
     return backends.row_major_copy(array) if copy else array
 
 
-def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | None, requires_grad: bool,
-              grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
+def _unpickle_sparse(cls: type[Tensor], kind: Any, parts: list[Tensor], facts: tuple[Any, ...], requires_grad: bool,
+                     grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
+    tensor._array = kind(*[part._array for part in parts], *facts)
+    tensor._version_box = tensor._node = tensor._view = None
+    tensor._grad = grad
+    tensor.requires_grad = requires_grad
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | None, requires_grad: bool,
+              grad: Tensor | None, state: Any) -> Tensor:
+    tensor = _new(cls)
     tensor._array = storage.take(memory.array, place)
     if memory.version is None:
         memory.version = Version()
@@ -758,5 +848,32 @@ def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | 
     tensor._node = tensor._view = None
     tensor._grad = grad
     tensor.requires_grad = requires_grad
-    tensor.__dict__.update(attributes)
+    _restore(tensor, state)
     return tensor
+
+
+def _state_of(tensor: Tensor) -> Any:
+    """The attributes of a tensor, and with them those in slots of its class; what its own `__getstate__` says."""
+    cls = tensor.__class__
+    own = getattr(cls, "__getstate__", None)
+    if own is not getattr(object, "__getstate__", None) and own is not None:
+        return own(tensor)
+    slots = {name: getattr(tensor, name) for name in _slots_of(cls) if hasattr(tensor, name)}
+    return (tensor.__dict__, slots) if slots else tensor.__dict__
+
+
+def _slots_of(cls: type) -> list[str]:
+    """The slots that classes derived from Tensor have beside its own."""
+    return [name for name in copyreg._slotnames(cls) if name not in Tensor.__slots__]  # type: ignore[attr-defined]
+
+
+def _restore(tensor: Tensor, state: Any) -> None:
+    """Give a tensor what `_state_of` another was."""
+    own = getattr(tensor.__class__, "__setstate__", None)
+    if own is not None:
+        own(tensor, state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, {})
+    tensor.__dict__.update(attributes)
+    for name, value in slots.items():
+        setattr(tensor, name, value)

@@ -293,6 +293,12 @@ def _products(size: int, **like: Any) -> None:
         F.linear(_random(4, 1024, **like), _random(256, 1024, **like)).square().sum().backward()
 
 
+def _csr_matmul(size: int, **like: Any) -> None:
+    dense = _random(size, size, **like)
+    matrix = (dense.detach() * (dense.detach() > 0)).to_sparse_csr().requires_grad_()
+    lucid.sparse.mm(matrix, dense).square().sum().backward()
+
+
 def _small_matrices(size: int, **like: Any) -> None:
     """Factorizations of matrices of a few rows, and their gradients."""
     linalg = lucid.linalg
@@ -331,7 +337,8 @@ def _fourier(size: int, **like: Any) -> None:
 RECIPES: dict[str, Callable[..., None]] = {recipe.__name__[1:]: recipe for recipe in (
     _elementwise, _in_place, _broadcast, _combination, _half_precision, _streaming, _integers, _copies, _padding, _indices,
     _masks, _sorting, _softmax, _cross_entropy, _ctc_loss, _attention, _batch_norm, _batch_norm_relu, _layer_norm, _group_norm,
-    _rms_norm, _conv2d, _pool2d, _embedding, _optimizer, _bounds, _fused, _formulas, _special, _products, _small_matrices,
+    _rms_norm, _conv2d, _pool2d, _embedding, _optimizer, _bounds, _fused, _formulas, _special, _products, _csr_matmul,
+    _small_matrices,
     _recurrent, _resampling, _grid_sample, _fourier, _gamma, _pathwise)} | {"random": _random_numbers}
 
 

@@ -13,8 +13,7 @@ What is measured:
 
 How it is measured:
 
-`run`, `driver`, `worker`, `timing`: sides in processes of their own take turns.
+`run`, `driver`, `worker`: sides in processes of their own take turns; `lucid_kernels.measuring` times them.
 `case`, `library`: what a family file describes, and one name for lucid and PyTorch.
-`roofline`, `gpu_roofline`, `ceilings`: what the machine can do, and the floor of a case.
 `environment`, `report`, `plot`, `compare`: what a result depends on; its tables, picture and comparison.
 """

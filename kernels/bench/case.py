@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from bench.timing import is_fake
+from lucid_kernels.measuring.timing import is_fake
 
 #: Who is compared: our kernels (or lucid), PyTorch, and plain NumPy (CuPy on a GPU).
 SIDES = ("ours", "torch", "numpy")

@@ -4,76 +4,30 @@ Rows are matched by family, case and side. Two quantities are compared. The *rat
 is what counts where both files have it: it hardly depends on the load and the speed of the machine. The *raw* times of every
 side are shown too; those of PyTorch and NumPy say whether the machine itself, or their version, has changed.
 
-The change is new divided by old, estimated by the median of all quotients of a new and an old sample (Hodges and Lehmann),
-with the exact interval of the Mann-Whitney test: nothing is assumed about the distribution of times. The verdict:
-
-- SAME: the interval lies within the tolerance, 1/(1+t) to 1+t;
-- FASTER, SLOWER: otherwise, if the interval lies below or above 1;
-- UNDECIDED: otherwise, or if there are too few samples for the confidence asked for.
+`lucid_kernels.measuring.verdicts` says how a change is estimated, and what the words mean.
 
 The samples of a file are the rounds of one run, which share what the machine did meanwhile. Between two runs that other
 processes disturbed, more can change than the interval says: repeat them before believing a verdict.
-
-Source: Hodges and Lehmann, "Estimates of location based on rank tests", 1963.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import pathlib
-import statistics
 from dataclasses import dataclass
 from typing import Any
+
+from lucid_kernels.measuring.verdicts import CONFIDENCE, FASTER, SAME, SLOWER, TOLERANCE, UNDECIDED, change, verdict
 
 from bench.case import SIDES
 from bench.driver import paired_ratios
 
 FORMAT = 2  # of the result files; the first had no samples
-TOLERANCE, CONFIDENCE = 0.05, 0.95
-FASTER, SLOWER, SAME, UNDECIDED = "FASTER", "SLOWER", "SAME", "UNDECIDED"
 
 
 class CannotCompare(Exception):
     """The files have nothing in common, or come from different machines."""
-
-
-@functools.cache
-def _arrangements(m: int, n: int, u: int) -> int:
-    """In how many orders of m and n samples exactly u pairs are inverted."""
-    if u < 0 or u > m * n:
-        return 0
-    if m == 0 or n == 0:
-        return int(u == 0)
-    return _arrangements(m - 1, n, u - n) + _arrangements(m, n - 1, u)
-
-
-def change(old: list[float], new: list[float], confidence: float = CONFIDENCE) -> tuple[float, float, float]:
-    """New over old with its confidence interval; infinite where there are too few samples."""
-    quotients = sorted(b / a for a in old for b in new)
-    m, n = len(old), len(new)
-    outside, below = 0, 0.0  # how many quotients on each side lie outside the interval, and the probability of more
-    while outside < len(quotients) // 2:
-        below += _arrangements(m, n, outside) / math.comb(m + n, n)
-        if 2 * below > 1 - confidence:
-            break
-        outside += 1
-    estimate = statistics.median(quotients)
-    if outside == 0:
-        return estimate, 0.0, math.inf
-    return estimate, quotients[outside - 1], quotients[-outside]
-
-
-def verdict(low: float, high: float, tolerance: float = TOLERANCE) -> str:
-    """What the interval of a change says; see the module."""
-    if 1 / (1 + tolerance) <= low and high <= 1 + tolerance:
-        return SAME
-    if high < 1:
-        return FASTER
-    if low > 1:
-        return SLOWER
-    return UNDECIDED
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from lucid_kernels.measuring.rounds import Pace, Round, collect
+from lucid_kernels.measuring.timing import DISTURBED
+from lucid_kernels.measuring.verdicts import median_interval, quartiles
 
 from bench.case import SIDES
 from bench.environment import child_environment
-from bench.timing import DISTURBED
 
 
 class WorkerFailed(Exception):
@@ -55,35 +55,6 @@ class Remote:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How long to measure."""
-
-    rounds: int
-    most: int  # rounds of a case whose first ones leave open whether it meets its target
-    seconds: float  # a block
-    patience: float  # seconds spent at most on the disturbed rounds of a case, beyond those that it needs anyway
-
-    @classmethod
-    def of(cls, quick: bool) -> Pace:
-        """The pace of a full or a quick run. With six rounds, `--compare` may leave out five of 36 quotients on each side."""
-        return cls(2, 2, 0.02, 0.1) if quick else cls(6, 24, 0.06, 0.6)
-
-    def brief(self) -> Pace:
-        """The pace of a family of a thousand cases that take microseconds each: none takes more time than in a quick run."""
-        return Pace(min(self.rounds, 4), min(self.most, 4), min(self.seconds, 0.01), min(self.patience, 0.05))
-
-
-@dataclass
-class Round:
-    """One turn of every side: the median and the shortest times of a call, the floor, and the most cores that others used."""
-
-    times: dict[str, float] = field(default_factory=dict)
-    fastest: dict[str, float] = field(default_factory=dict)
-    floor: float | None = None
-    others: float = 0.0
 
 
 class Driver:
@@ -167,21 +138,13 @@ class Driver:
 
         While the interval of the median ratio to PyTorch contains `target` there are more, up to the most of the pace.
         """
-        rounds: list[Round] = []
-        wanted, patience = self.pace.rounds if active else 0, self.pace.patience
-        while True:
-            while sum(done.others < DISTURBED for done in rounds) < wanted and (len(rounds) < wanted or patience > 0):
-                start = time.perf_counter()
-                rounds.append(self._round(active, len(rounds)))
-                self.rounds += 1
-                if rounds[-1].others >= DISTURBED:
-                    self.disturbed += 1
-                    patience -= time.perf_counter() - start
-            best = sorted(range(len(rounds)), key=lambda index: max(rounds[index].others, DISTURBED))[:wanted]
-            kept = [rounds[index] for index in sorted(best)]
-            if wanted >= self.pace.most or not _open(kept, target):
-                return kept
-            wanted += self.pace.rounds
+        def turn(number: int) -> Round:
+            done = self._round(active, number)
+            self.rounds += 1
+            self.disturbed += done.disturbed
+            return done
+
+        return collect(turn, self.pace, lambda rounds: _open(rounds, target)) if active else []
 
     def _round(self, active: Sequence[Remote], turn: int) -> Round:
         """A block of each side, and one of the floor."""
@@ -216,25 +179,6 @@ def _open(rounds: Sequence[Round], target: float | None) -> bool:
         return False
     low, high = median_interval(ratios)
     return low <= target <= high
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that has the median with a probability of 95 %, that of the sign test: nothing is assumed about the values.
-
-    With fewer than six values it is that from the smallest to the largest one, whose probability is lower.
-    """
-    ordered, count = sorted(values), len(values)
-    outside, probability = 0, 0.5**count  # of so many values, or fewer, on one side of the median
-    while 2 * probability <= 0.05 and outside < count:
-        outside += 1
-        probability += math.comb(count, outside) * 0.5**count
-    first = max(outside - 1, 0)
-    return ordered[first], ordered[count - 1 - first]
-
-
-def quartiles(values: list[float]) -> list[float]:
-    """The lower quartile, the median and the upper quartile."""
-    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
 
 
 def paired_ratios(result: dict[str, Any], side: str) -> list[float]:

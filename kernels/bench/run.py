@@ -53,7 +53,7 @@ from bench.report import header, row, target_table  # noqa: E402
 
 #: Families of kernels, each in its file; they run on both devices.
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
-           "optimizer", "products")
+           "optimizer", "products", "csr_matmul")
 #: Of the whole library on a CPU, without targets but for some of `func` and `compile`.
 SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
           "small_matrices", "distributions", "func", "small_ops", "scripts", "compile")

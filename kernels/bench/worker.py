@@ -17,10 +17,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lucid_kernels.measuring.timing import measure_block
+
 from bench.case import Case, Side, largest_error, load, module_of
 from bench.environment import libraries
 from bench.gpu.place import prepare
-from bench.timing import measure_block
 
 
 class Worker:
@@ -35,10 +36,10 @@ class Worker:
     def roofline(self) -> Any:
         """The kernels of the roofline, which the side of PyTorch never imports."""
         if self.side.device != "cpu":
-            from bench.gpu_roofline import GpuRoofline
+            from lucid_kernels.measuring.gpu_roofline import GpuRoofline
 
             return GpuRoofline()
-        from bench.roofline import Roofline
+        from lucid_kernels.measuring.roofline import Roofline
 
         return Roofline()
 

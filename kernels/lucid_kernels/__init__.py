@@ -2,6 +2,7 @@
 
 `cpu`: Numba kernels.
 `cuda`: CUDA kernels and their launchers, in packages of the same names.
+`measuring`: how calls are timed.
 `simulator`: runs the CUDA sources on machines without a GPU.
 `expression`: formulas as data, which the kernel `fused` of either side computes.
 `formulas`: activations and their gradients, each a formula.

@@ -1,7 +1,10 @@
 """How the public names of lucid come about.
 
 `builtins`: functions that do not become methods where a class has them as attributes.
+`foreign`: objects that are no tensors, whose classes override functions.
 `forwarding`: keywords beside those of a function, in one frame.
+`dtype_attributes`: PyTorch's attributes of dtypes.
+`interception`: what comes before functions while it is on.
 `keywords`: NumPy's names of arguments, and those of every function that makes a tensor.
 `lazy`: what is imported when it is first asked for.
 `absent`: errors that say what to do instead of what lucid lacks.

@@ -12,12 +12,12 @@ from .lazy import LAZY, load
 
 _COMPILE = "lucid.compile records what a function runs, and replays it; lucid.fuse compiles a function of elementwise operations"
 _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
-_DENSE = "tensors are dense; gradients too"
+_DENSE = "tensors are dense or sparse"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
     **dict.fromkeys(("jit", "fx"), _COMPILE),
-    **dict.fromkeys(("export", "onnx", "package"), _CODE),
-    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "nested", "masked", "SparseAdam"), _DENSE),
+    **dict.fromkeys(("export", "package"), _CODE),
+    **dict.fromkeys(("nested", "masked"), _DENSE),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
 }
 
@@ -32,7 +32,7 @@ def _absent(module: str, name: str) -> Any:
         return space[name]
     message = f"module {module!r} has no attribute {name!r}"
     if name in _INSTEAD:
-        message += f": {_INSTEAD[name]}. docs/differences.md lists what PyTorch has and lucid lacks"
+        message += f": {_INSTEAD[name]}. docs/coverage.md lists what PyTorch has and lucid lacks"
     raise AttributeError(message, name=name)
 
 

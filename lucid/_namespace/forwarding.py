@@ -7,9 +7,12 @@ templates, as compiling one for each function would take long at import.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
+
+from .foreign import refused
 
 Function = Callable[..., Any]
 _MISSING: Any = object()
@@ -46,7 +49,15 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool) -> F
         return general(*values[:positional], **keywords)
 
     template = _template(count, named, required, out, others)
-    known = {"__name__": __name__, "plain": plain, "rest": rest, "MISSING": _MISSING}
+    def again(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The answer of a class whose object was refused. Raises the error where there is none."""
+        inside = sys._getframe(2).f_globals.get("__name__", "").startswith("lucid.ops.")  # of what has to answer
+        answer = NotImplemented if inside else refused(made, values, keywords)
+        if answer is NotImplemented:
+            raise  # what the template has caught
+        return answer
+
+    known = {"__name__": __name__, "plain": plain, "rest": rest, "again": again, "MISSING": _MISSING}
     made = FunctionType(_named(template, plain.__name__, names), known, plain.__name__, tuple(usual[:count]))
     made.__kwdefaults__ = {**keyword_defaults, **({"out": None} if out else {})}
     return made
@@ -74,7 +85,9 @@ def _template(count: int, named: int, required: int, out: bool, others: bool) ->
         lines += ["        if out is not None:", "            others['out'] = out"]
     elif out:
         given = "{} if out is None else {'out': out}"
-    lines += [f"        return rest(({', '.join(names)},), {given})",
-              f"    return plain({', '.join([*names[:count], *[f'{name}={name}' for name in names[count:]]])})"]
+    lines += [f"        return rest(({', '.join(names)},), {given})", "    try:",
+              f"        return plain({', '.join([*names[:count], *[f'{name}={name}' for name in names[count:]]])})",
+              "    except TypeError:",
+              f"        return again(({', '.join(names[:count])},), dict({', '.join(f'{n}={n}' for n in names[count:])}))"]
     module = compile("\n".join(lines), __file__, "exec")
     return next(constant for constant in module.co_consts if isinstance(constant, CodeType))

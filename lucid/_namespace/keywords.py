@@ -69,4 +69,5 @@ def require_strided(name: str, layout: Any) -> None:
     if layout is not None and not isinstance(layout, Layout):
         raise TypeError(f"{name}(): argument 'layout' must be lucid.layout, not {type(layout).__name__}")
     if layout not in (None, Layout.strided):
-        raise NotImplementedError(f"{name}(): layout {layout} is not supported: tensors are dense, lucid.strided")
+        raise NotImplementedError(f"{name}(): layout {layout} is not supported: sparse tensors come from sparse_coo_tensor, "
+                                  "sparse_csr_tensor and to_sparse()")

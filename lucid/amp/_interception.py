@@ -1,8 +1,5 @@
-"""How autocast comes before the operations of its lists, at no cost while it is off.
-
-A check in each of them would be paid by every call. Instead the first autocast that begins gives the functions of the lists
-another code, which calls the policy, and the last that ends, in whatever thread, gives them back their own. So every call of such
-a function is seen, under whatever name, and nobody pays for it afterwards.
+"""How autocast comes before the operations of its lists, at no cost while it is off (`lucid._namespace.interception`): from the
+first autocast that begins to the last that ends, in whatever thread.
 
 Only calls from outside of `lucid.ops` are changed: what an operation calls to do its work, and its gradient rules, are no
 operations of the user. PyTorch is alike: an operation that autocast has seen runs with autocast off.
@@ -11,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from collections.abc import Callable
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from .._namespace import interception
 from . import _policies
 from ._casts import device_of, tensors_in
 from ._lists import COMPOSED, LISTS, WRAPPERS, functions
@@ -23,28 +20,17 @@ from ._policies import POLICIES, Policy
 from ._state import State, state
 
 _BELOW = ("lucid.ops.", "lucid.autograd.", "lucid.backends.", "lucid.tensor")
-_lock = threading.Lock()
 _users = {"cpu": 0, "gpu": 0}
 
 
-def _template(*args: Any, **keywords: Any) -> Any:
-    handler: Any = "handler"
-    return handler(*args, **keywords)
-
-
 class Intercepted:
-    """A function of the lists: its own code and the one while autocast is on."""
+    """A function of the lists, and what autocast does with it on each device."""
 
     def __init__(self, function: FunctionType) -> None:
-        self.function = function
-        self.own = function.__code__
+        self.layers = interception.Intercepted.of(function)
+        self.layers.layer("autocast", self._handler)
         self.policies: dict[str, Policy] = {}
         self.users = 0
-        original = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__,
-                                function.__closure__)
-        original.__kwdefaults__ = function.__kwdefaults__
-        original.__dict__.update(function.__dict__)
-        self.instead = _code(self._handler(original), function.__code__)
 
     def _handler(self, original: Callable[..., Any]) -> Callable[..., Any]:
         policies = self.policies
@@ -62,21 +48,22 @@ class Intercepted:
         return autocast_handler
 
 
-def _code(handler: Callable[..., Any], own: CodeType) -> CodeType:
-    """Code that calls `handler`, for a function whose own code is `own`: with as many variables of outer functions."""
-    template = _template.__code__
-    constants = tuple(handler if constant == "handler" else constant for constant in template.co_consts)
-    return template.replace(co_consts=constants, co_freevars=own.co_freevars, co_name=own.co_name, co_qualname=own.co_qualname)
-
-
 _OURS = frozenset((__name__, _policies.__name__))
+_PASSED = frozenset(("lucid.overrides.switching", "lucid.overrides.dispatch"))  # what looks at a call before
 
 
 def _from_outside() -> bool:
     """Whether the intercepted function was called by what is no part of an operation."""
-    frame = sys._getframe(3)  # beyond the handler and the code that calls it
+    frame = sys._getframe(2)  # what called the handler: the code of the function, or an override before that
+    if frame.f_globals.get("__name__") not in _PASSED:
+        frame = frame.f_back  # type: ignore[assignment]
     while frame is not None:
         code, module = frame.f_code, frame.f_globals.get("__name__", "")
+        if module in _PASSED:
+            if code.co_name == "overriding_code":  # and the code that calls it
+                frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back  # type: ignore[assignment]
+            continue
         if module in _OURS:  # an operation that is composed of others, and in the lists itself
             return False
         if module in WRAPPERS:
@@ -131,11 +118,11 @@ def _intercepted() -> dict[str, list[Intercepted]]:
 
 def use(device: str, change: int) -> None:
     """Count one user of autocast on `device` more, or with -1 one less."""
-    with _lock:
+    with interception.lock:
         _users[device] += change
         if _users[device] != max(change, 0):  # neither the first nor the last
             return
         for entry in _intercepted()[device]:
             entry.users += change
             if entry.users == max(change, 0):
-                entry.function.__code__ = entry.instead if change > 0 else entry.own
+                entry.layers.switch("autocast", change > 0)

@@ -76,7 +76,7 @@ COMPOSED: dict[str, frozenset[str] | None] = {
 
 #: What stands between a call and the function: the keyword `out`, operators, names of keywords.
 WRAPPERS = frozenset(("lucid.ops._operands", "lucid.ops._out", "lucid.ops._methods", "lucid._namespace.forwarding",
-                      "lucid._namespace.keywords"))
+                      "lucid._namespace.keywords", "lucid.overrides.switching"))
 
 
 def functions(name: str) -> Iterator[Any]:

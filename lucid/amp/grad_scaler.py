@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, backends, gpu
+from .. import _dtypes, _recording, backends, gpu
+from .._layout import strided
 from .._writers import writes
 from ..autograd import no_grad
 from ..ops.creation.creation import full
@@ -81,14 +82,19 @@ class GradScaler:
 
     def _scaled(self, value: Any) -> Any:
         if isinstance(value, Tensor):
-            self._used = True
-            return value * full((), self._scale, dtype=_dtypes.float32, device=value.device)
+            return value * self._factor(value.device)
         if isinstance(value, (list, tuple)):
             return type(value)(map(self._scaled, value))
         if isinstance(value, Iterable):
             return map(self._scaled, value)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
+    @_recording.as_it_is
+    def _factor(self, device: Any) -> Tensor:
+        self._used = True
+        return full((), self._scale, dtype=_dtypes.float32, device=device)
+
+    @_recording.as_it_is
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of `optimizer` by the scale, before they are clipped or looked at. `step` does it otherwise.
 
@@ -105,6 +111,7 @@ class GradScaler:
         state.found_inf = _unscaled(_gradients(optimizer, halves=False), 1.0 / self._scale)
         state.stage = OptState.UNSCALED
 
+    @_recording.as_it_is
     def step(self, optimizer: Any, *args: Any, **keywords: Any) -> Any:
         """``optimizer.step(*args, **keywords)``, unless a gradient is infinite or NaN; its result, or None.
 
@@ -145,6 +152,7 @@ class GradScaler:
         finally:
             del optimizer.grad_scale, optimizer.found_inf
 
+    @_recording.as_it_is
     def update(self, new_scale: Any = None) -> None:
         """Adapt the scale to what the steps have found, or set it to a float or a tensor of one element."""
         if not self._enabled:
@@ -177,6 +185,9 @@ class GradScaler:
 
     def get_scale(self) -> float:
         """The scale; 1.0 if it is not enabled."""
+        recorder = _recording.current()
+        if recorder is not None:
+            recorder.refuse("Python reads the scale of a GradScaler")
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
@@ -242,6 +253,7 @@ def _single(number: float) -> float:
 
 def _gradients(optimizer: Any, halves: bool) -> list[Tensor]:
     found = [parameter.grad for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None]
+    found = [gradient if gradient.layout is strided else gradient._values() for gradient in found]
     if not halves and any(gradient.dtype == _dtypes.float16 for gradient in found):
         raise ValueError("Attempting to unscale FP16 gradients.")
     return found

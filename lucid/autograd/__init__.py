@@ -15,6 +15,7 @@
 `forward_ad`, `forward_rules`: forward mode, and the tangents of operations.
 `grad_mode`: `no_grad`, `enable_grad`, `inference_mode`.
 `gradcheck`: gradients compared with finite differences.
+`sparse_rules`: what operations do with sparse tensors.
 `errors`: messages with operation, shapes, dtypes, devices and names of module state.
 """
 from . import forward_ad as forward_ad

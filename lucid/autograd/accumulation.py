@@ -75,13 +75,20 @@ def add_piece(grads: dict[Any, Any], sums: set[Any], node: Any, total: Any, vjp:
     run("add_at", (total._array, g._array), {"index": vjp.index})
 
 
+def plus(total: Tensor, gradient: Tensor) -> Tensor:
+    """The sum of two gradients, of which a dense one comes first."""
+    if hasattr(total._array, "is_sparse") and not hasattr(gradient._array, "is_sparse"):
+        return gradient + total
+    return total + gradient
+
+
 def sum_of_two(total: Any, gradient: Tensor) -> Tensor:
     """The sum of the first two gradients of a node, in memory of the engine's own."""
     if total.__class__ is not Pieces:
-        return total + gradient
+        return plus(total, gradient)
     whole = total.whole()
     array, other = whole._array, gradient._array
-    if array.shape != other.shape or array.dtype is not other.dtype:
+    if array.shape != other.shape or array.dtype is not other.dtype or array.__class__ is not other.__class__:
         return whole + gradient
     run("add", (array, other), {"out": array})
     return whole

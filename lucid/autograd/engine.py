@@ -18,7 +18,7 @@ from .._writers import writes
 from ..backends import TABLES
 from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
-from .accumulation import Pieces, SliceVjp, add_piece, sum_of_two
+from .accumulation import Pieces, SliceVjp, add_piece, plus, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD, LEVELS
@@ -259,10 +259,13 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     else:
                         following, carried = parent, gradient
                 elif parent in sums and not apart:
-                    array = total._array
-                    TABLES[array.__class__]["add"](array, gradient._array, array)
+                    array, other = total._array, gradient._array
+                    if array.__class__ is other.__class__:
+                        TABLES[array.__class__]["add"](array, other, array)
+                    else:  # one of them is sparse
+                        grads[parent] = plus(total, gradient)
                 elif apart:
-                    grads[parent] = total + gradient
+                    grads[parent] = plus(total, gradient)
                 else:
                     sums.add(parent)
                     grads[parent] = sum_of_two(total, gradient)
@@ -295,7 +298,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
 
 def _add(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Any, gradient: Tensor) -> None:
     if node in grads:
-        grads[node] = grads[node] + gradient
+        grads[node] = plus(grads[node], gradient)
     else:
         grads[node] = gradient
         if node.__class__ is not Leaf:
@@ -309,7 +312,7 @@ def _add_slot(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Node, in
         bundle = grads[node] = []
         heappush(heap, (-node.seq, node))
     bundle.extend([None] * (index + 1 - len(bundle)))
-    bundle[index] = gradient if bundle[index] is None else bundle[index] + gradient
+    bundle[index] = gradient if bundle[index] is None else plus(bundle[index], gradient)
 
 
 def _apart(results: Sequence[Any], kept: Any) -> list[Any]:
@@ -438,7 +441,7 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
     old = tensor._grad
     if create_graph:
         if old is not None:
-            gradient = old + gradient
+            gradient = plus(old, gradient)
         elif id(_root(gradient._array)) in handed_out:
             gradient = gradient.clone()
         handed_out[id(_root(gradient._array))] = gradient
@@ -446,12 +449,17 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
     elif old is None:
         tensor._grad = wrap(_private(gradient._array, handed_out, tensor._array))
     elif old._node is not None:
-        tensor._grad = old.detach() + gradient
+        tensor._grad = plus(old.detach(), gradient)
+    elif old._array.__class__ is not gradient._array.__class__ and hasattr(old._array, "is_sparse"):
+        tensor._grad = plus(old, gradient)
     else:
         if clock.any_inference:
             refuse_inference(old)
-        backends.run("add", (old._array, gradient._array), {"out": old._array})
-        version_box(old).bump()
+        if old._array.__class__ is gradient._array.__class__:
+            backends.run("add", (old._array, gradient._array), {"out": old._array})
+            version_box(old).bump()
+        else:
+            old.add_(gradient)
     leaf = tensor._node
     if leaf.__class__ is Leaf and leaf.post_accumulate_hooks:
         for hook in list(leaf.post_accumulate_hooks.values()):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..backends import run
 from ..tensor import Tensor
+from .sparse_rules import sparse_rule
 
 _TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
                "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
@@ -42,9 +43,13 @@ def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
 
 def recover(kernel: str, arrays: Sequence[Any], attributes: dict[str, Any], op: str, inputs: Sequence[Any], error: Exception
               ) -> Any:
-    """The result of a `kernel` that had no memory, after emptying the cache. Raises what `explain` says of another `error`."""
+    """The result of a `kernel` that had no memory, after emptying the cache, or as a tensor what the rule for sparse tensors
+    computes of them. Raises what `explain` says of another `error`.
+    """
     if isinstance(error, MemoryError):
         return run(kernel, arrays, attributes)
+    if any(getattr(array, "is_sparse", False) for array in arrays):
+        return sparse_rule(op)(*inputs, **attributes)
     raise explain(op, inputs, error) from error
 
 

@@ -14,7 +14,7 @@ from .op import Op
 
 # Classes of what a vjp may hold without having saved it. Nodes are parents of its own, which the graph holds anyway.
 _PLAIN = frozenset([type(None), bool, int, float, complex, str, slice, type(Ellipsis), Leaf, Node, HookedNode, Slot, Device,
-                    *map(type, _dtypes.ALL)])
+                    *_dtypes.CLASSES])
 
 
 def saves(closure: Sequence[Any]) -> bool:

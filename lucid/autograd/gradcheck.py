@@ -127,7 +127,7 @@ def _differentiable_inputs(inputs: Sequence[Any]) -> list[int]:
 
 
 def _host(tensor: Tensor) -> np.ndarray:
-    return backends.to_host(tensor._array)
+    return backends.to_host(tensor.to_dense()._array)  # gradients may be sparse
 
 
 def _on_device_of(tensor: Tensor, array: np.ndarray) -> Tensor:

@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
+from .._namespace.foreign import refused
 from ..backends import TABLES, as_array
 from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
@@ -82,6 +83,8 @@ class Op:
             result = table[self.kernel](*arrays, **attributes)
         except Exception as error:
             result = recover(self.kernel, arrays, attributes, self.name, inputs, error)
+            if isinstance(result, Tensor):  # by a rule for sparse tensors, with its history
+                return result
         out: Any
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
@@ -171,6 +174,8 @@ class UnaryOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
+            if isinstance(array, Tensor):
+                return array
         if array.__class__ is not source.__class__:
             array = as_array(array)
         out = _new(Tensor)  # as `wrap`, without the call
@@ -212,6 +217,8 @@ class BinaryOp(Op):
             array = table[self.kernel](x, y, **attributes)
         except Exception as error:
             array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
+            if isinstance(array, Tensor):
+                return array
         if array.__class__ not in TABLES:
             array = as_array(array)
         out = _new(Tensor)  # as `wrap`, without the call
@@ -253,6 +260,8 @@ class ViewOp(Op):
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
             array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
+            if isinstance(array, Tensor):
+                return array
         out = _new(Tensor)
         out._array = array
         out._node = out._grad = out._version_box = out._view = None
@@ -308,6 +317,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         array = TABLES[kind][name](x, y)
                     except Exception as error:
                         array = recover(name, (x, y), {}, name, (input, other), error)
+                        if isinstance(array, Tensor):
+                            return array
                     out = _new(Tensor)
                     out._array = array if array.__class__ is kind else as_array(array)
                     out._grad = out._version_box = out._view = None
@@ -339,7 +350,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
             return general(input, other)
         operands = prepare(name, input, other)
         if operands is NotImplemented:
-            return operands
+            return refused(apply, (input, other), {})
         return general(*operands)
 
     apply.__name__ = name

@@ -12,7 +12,7 @@ from .._writers import writes
 from ..backends import TABLES
 from ..backends.elementwise import ROWS
 from ..backends.out import may_write, share_partly
-from ..tensor import Tensor, version_box, wrap
+from ..tensor import Tensor, disabled_torch_function, version_box, wrap
 from .errors import explain, recover
 from .grad_mode import GRAD, HOOKS, INFERENCE
 from .grad_mode import mode as grad_mode
@@ -24,7 +24,8 @@ _new = object.__new__
 def refuse_overlap(array: Any) -> None:
     """Raise RuntimeError if several elements of `array` share memory, as those of `expand` do; CuPy would not notice."""
     strides = array.strides
-    if 0 in strides and array.size and any(step == 0 and length > 1 for step, length in zip(strides, array.shape, strict=True)):
+    if 0 in strides and not hasattr(array, "is_sparse") and array.size and any(
+            step == 0 and length > 1 for step, length in zip(strides, array.shape, strict=True)):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                            "memory location. Please clone() the tensor before performing the operation.")
 
@@ -113,6 +114,7 @@ class Overwriting(Tensor):
     plain tensor of it: so a function may be given one if it passes the tensor to one operation only, the last that can fail.
     """
 
+    __torch_function__ = disabled_torch_function
     __slots__ = ()  # of its own: then `run` can change the class. The destination is where the gradient of others is.
 
     @classmethod

@@ -13,11 +13,13 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `explain`, `__main__`: which function computes an operation, and why.
 `cudnn`, `cuda`: whether convolutions and products of matrices on a GPU may use TF32.
 `device`: devices by name.
+`dlpack`: memory shared with other libraries.
 `gpu_probe`: whether there is a GPU, and if not, why.
 `memory`: how much memory large CPU arrays use, and a limit for it.
 `memory_format`: row-major, channels last and other orders.
 `out`: results in memory that is there already.
 `boxes`: whether parts of an array overlap.
+`sparse`: arrays in which only some elements are kept, on the devices of others.
 `storage`: arrays over one piece of memory.
 `pickling`: that memory in pickles, once for all tensors over it.
 `sharing`: where older pickles look for `storage` and `pickling`.
@@ -45,8 +47,8 @@ from . import cuda, cudnn, memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 
-__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device", "device_of",
-           "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
+__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device",
+           "device_of", "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
            "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host"]
 
 numpy_warnings.ignore()
@@ -57,6 +59,7 @@ Kernel = Callable[..., Any]
 TABLES: dict[type, Mapping[str, Kernel]] = {np.ndarray: cpu.TABLE}
 _plain = dict(TABLES)  # the same, without those that look at calls, or stand before other tables
 _modules: dict[type, Any] = {}  # the other backends that have been imported, by the type of their arrays
+_added: dict[str, dict[str, Kernel]] = {"gpu": {}, "meta": {}}  # users' own operations, by devices
 
 
 def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = None) -> Any:
@@ -91,8 +94,33 @@ def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
             raise memory.out_of_memory(f"{name} on {device}", error) from error
 
 
+def add(name: str, kernels: Mapping[str, Kernel]) -> None:
+    """Enter an operation of a user's own, with a kernel for each of the devices 'cpu', 'gpu' and 'meta' that has one.
+
+    Raises ValueError if there is an operation of that name.
+    """
+    if name in cpu.TABLE or any(name in table for table in _added.values()):
+        raise ValueError(f"there is an operation named {name!r} already")
+    if "cpu" in kernels:
+        cpu.TABLE[name] = kernels["cpu"]
+    for device, table in _added.items():
+        if device in kernels:
+            table[name] = kernels[device]
+    for module in _modules.values():
+        _extend(module)
+
+
+def _extend(module: Any) -> None:
+    """Give a backend the users' operations."""
+    name = getattr(module, "NAME", None)  # others have no operations of their own
+    if name is not None:
+        module.TABLE.update(_added[name])
+
+
 Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]
+Before = Callable[[str, Sequence[Array], dict[str, Any]], None]
 _observer: ContextVar[Observer | None] = ContextVar("lucid_observer", default=None)
+_before: ContextVar[Before | None] = ContextVar("lucid_observer_before", default=None)
 _observing = 0  # contexts with an observer, of all threads
 _lock = threading.Lock()
 
@@ -109,6 +137,9 @@ class _Observed(Mapping[str, Kernel]):
         kernel = self.table[name]
 
         def call(*arrays: Array, **attributes: Any) -> Any:
+            before = _before.get()
+            if before is not None:
+                before(name, arrays, attributes)
             result = as_array(kernel(*arrays, **attributes))
             observer = _observer.get()
             if observer is not None:
@@ -125,8 +156,10 @@ class _Observed(Mapping[str, Kernel]):
 
 
 @contextlib.contextmanager
-def observe(callback: Observer) -> Iterator[None]:
-    """Call `callback(name, arrays, attributes, result)` after every kernel call in this context."""
+def observe(callback: Observer, before: Before | None = None) -> Iterator[None]:
+    """Call `callback(name, arrays, attributes, result)` after every kernel call in this context, and `before` of the first three
+    before it; of several, the innermost `before` alone.
+    """
     outer = _observer.get()
 
     def both(*call: Any) -> None:
@@ -135,11 +168,13 @@ def observe(callback: Observer) -> Iterator[None]:
             outer(*call)
 
     token = _observer.set(both)
+    token_before = _before.set(before or _before.get())
     _count_observers(1)
     try:
         yield
     finally:
         _count_observers(-1)
+        _before.reset(token_before)
         _observer.reset(token)
 
 
@@ -222,6 +257,7 @@ def _without_memory(device: Device) -> Any:
 def _use(module: Any) -> Any:
     if module.ndarray not in _modules:
         with _lock:
+            _extend(module)
             _plain[module.ndarray] = module.TABLE
             _modules[module.ndarray] = module
             _set_tables()

@@ -43,7 +43,7 @@ class Device:
             raise RuntimeError(f"Expected one of cpu, gpu (or its alias cuda), meta as device type, got {name!r}")
         if kind == "cpu" and index not in (None, 0):
             raise RuntimeError(f"the cpu has no index {index}")
-        self.type = kind
+        self.type = _type_names.get(kind, kind)
         self.index = None if kind != "gpu" else _current_gpu.get() if index is None else index
 
     def __eq__(self, other: object) -> bool:
@@ -78,6 +78,8 @@ class Device:
         _default.set(before)
 
 
+#: What `type` says for a kind of device: `lucid.torch` puts a text for 'gpu' that reads 'cuda' and equals both.
+_type_names: dict[str, str] = {}
 _current_gpu: ContextVar[int] = ContextVar("lucid_current_gpu", default=0)
 _CPU = Device("cpu")
 # Read once: to look into the environment takes as long as to make a small tensor.

@@ -32,6 +32,7 @@ FAMILIES = {
               "adaptive_avg_pool2d adaptive_avg_pool2d_grad",
     "interpolation.grid_sample": "grid_sample grid_sample_grad",
     "indexing.embedding": "embedding_grad",
+    "matmul.csr_matmul": "csr_matmul csr_sampled",
     "recurrent.recurrent": "recurrence recurrence_grad",
     "random.random": "random_uniform random_exponential random_normal random_integers dropout",
     "random.gamma": "random_gamma",

@@ -24,7 +24,7 @@ def may_write(name: str, arguments: Sequence[Any], out: Array, program: Any = No
         suits = on_cpu and program.dtypes == (dtype,) and out.flags.c_contiguous and out.flags.writeable
         return suits and all(array is None or _is_read_in_step(array, out) for array in arguments)
     row = ROWS.get(name)
-    if row is None or not (row.out == "all" or (on_cpu and row.out == "cpu")):
+    if row is None or not (row.out == "all" or (on_cpu and row.out == "cpu")) or hasattr(out, "is_sparse"):
         return False
     if dtype.kind == "c" or (row.truth and dtype.kind != "b"):  # complex functions are often made of several operations
         return False

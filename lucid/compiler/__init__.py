@@ -3,6 +3,8 @@
 `watch`: what a function can see beside its arguments.
 `recorder`: what a call runs, kernel by kernel.
 `plan`: that as one function of kernels in a row.
+`lifetimes`: how long its arrays live, and how much memory they take.
+`graphs`: the kernels between two steps that are called as they are, as CUDA graphs.
 `compiled`: signatures, and functions that are recorded and replayed.
 """
 from __future__ import annotations

@@ -13,10 +13,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import _clock as clock
 from .. import _dtypes, _recording, backends
 from .._pytree import tree_flatten
+from ..amp._state import OFF
+from ..amp._state import state as autocast
+from ..autograd.grad_mode import GRAD, INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
+from ..backends.device import current_gpu
 from ..nn.modules.module import Module
 from ..nn.modules.module.global_hooks import around_calls
 from ..tensor import Tensor
@@ -25,6 +31,7 @@ from .recorder import GraphBreak, Recorder, notice_printing
 from .watch import PLAIN, Environment, Unwatchable, same
 
 RECOMPILE_LIMIT = 8  # signatures of one function, as in PyTorch
+_WAITING = 4  # recordings of a signature that wait for a second one like them: those of training, of evaluation
 
 
 class _Signature:
@@ -35,7 +42,7 @@ class _Signature:
     def __init__(self, held: Any) -> None:
         self.held = held  # objects whose identity is part of the signature
         self.plans: list[Plan] = []
-        self.recorded: Recorder | None = None  # the first recording, which waits for a second one like it
+        self.recorded: list[Recorder] = []  # first recordings, which wait for second ones like them
         self.calls = 0
 
 
@@ -44,6 +51,8 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, verify: int, recompile_limit: int) -> None:
         functools.update_wrapper(self, function, updated=())
+        if not hasattr(self, "__name__"):  # of a module, or another object that is called
+            self.__name__ = type(function).__name__
         self._compiled_function = function
         self._options = (fullgraph, verify, recompile_limit)
         self._signatures: dict[Any, _Signature] = {}
@@ -82,7 +91,7 @@ class Compiled:
         self._eager, self._full = None, False
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if (self._eager is not None or clock.levels or around_calls or backends.is_observed()
+        if (self._eager is not None or clock.levels or around_calls or grad_mode.get() & ~_COMMON or backends.is_observed()
                 or _recording.current() is not None or not self._lock.acquire(blocking=False)):
             return self._compiled_function(*args, **keywords)  # also while another thread replays or records
         try:
@@ -117,7 +126,7 @@ class Compiled:
         return self._record(signature, args, keywords, leaves, tensors)
 
     def _key(self, leaves: list[Any], shape: Any) -> tuple[Any, Any]:
-        key: list[Any] = [grad_mode.get(), _dtypes.get_default_dtype(), str(backends.default_device()), shape, len(leaves)]
+        key: list[Any] = [*_context(), shape, len(leaves)]
         held = []
         first: dict[int, int] = {}
         for number, leaf in enumerate(leaves):
@@ -129,6 +138,8 @@ class Compiled:
                             first.setdefault(id(array), number)))
             elif isinstance(leaf, PLAIN) and not isinstance(leaf, slice):
                 key.append((leaf.__class__, repr(leaf) if leaf.__class__ in (float, complex) else leaf))
+            elif isinstance(leaf, np.generic):
+                key.append((leaf.dtype, leaf.tobytes()))
             else:
                 key.append((leaf.__class__, id(leaf)))
                 held.append(leaf)
@@ -144,12 +155,10 @@ class Compiled:
         if recorder.reason is not None:
             self._give_up(recorder.reason)
             return result
-        first = signature.recorded
-        signature.recorded = recorder
         signature.calls += 1
-        if first is None:
-            return result
-        if not _alike(first, recorder):  # gradients or structure were others: these two are not of one plan
+        first = next((other for other in signature.recorded if _alike(other, recorder)), None)
+        if first is None:  # gradients or structure were others: these are not of one plan
+            signature.recorded = [*signature.recorded[1 - _WAITING:], recorder]
             if signature.calls > 2 * self._options[2]:
                 self._limit()
             return result
@@ -158,7 +167,7 @@ class Compiled:
             self._give_up(difference)
             return result
         signature.plans.append(Plan(recorder))
-        signature.recorded = None
+        signature.recorded.remove(first)
         if len(self.plans) > self._options[2]:
             signature.plans.pop()
             self._limit()
@@ -168,6 +177,7 @@ class Compiled:
         """The recording of one eager call, and what it returns."""
         others = tuple(leaf for leaf in leaves if not isinstance(leaf, Tensor))
         recorder = Recorder(Environment((self._compiled_function, *others)), tensors, self._options[0])
+        context = _context()
         if any(t._node is not None and not t.is_leaf for t in tensors):
             recorder.refuse("an argument has a gradient that leads out of the function")
         if any(map(_has_hooks, tensors)):
@@ -181,6 +191,8 @@ class Compiled:
                 result = self._compiled_function(*args, **keywords)
             if not _unchanged(args, keywords, leaves):
                 recorder.refuse("it changes a container among its arguments")
+            if _context() != context:
+                recorder.refuse("it changes the gradient mode, the default dtype or device, or autocast, for what runs after it")
             recorder.finish(result)
         finally:
             _recording.count(-1)
@@ -206,11 +218,20 @@ class Compiled:
     def _limit(self) -> None:
         self._full = True
         for signature in self._signatures.values():
-            signature.recorded = None
+            signature.recorded = []
         warnings.warn(f"lucid.compile: {self.__name__} has reached its recompile_limit of {self._options[2]} plans; calls with "
                       "other signatures run eagerly", UserWarning, stacklevel=4)
 
     __name__: str
+
+
+_COMMON = GRAD | INFERENCE  # modes that change nothing but what is computed
+
+
+def _context() -> tuple[Any, ...]:
+    """The modes in which a function is called."""
+    casts = autocast.get()
+    return grad_mode.get(), _dtypes.get_default_dtype(), backends.chosen_device(), current_gpu(), None if casts is OFF else casts
 
 
 def _has_hooks(tensor: Tensor) -> bool:
@@ -231,15 +252,15 @@ def _shape_of(spec: Any) -> Any:
 
 def _alike(first: Recorder, second: Recorder) -> bool:
     """Whether two recordings began with the same places and the same gradients."""
-    replaced = {(id(event[1]), event[2]) for event in second.events if event[0] == "variable"}
+    replaced = {(id(event[1][1]), event[1][2]) for event in second.events if event[0] == "variable"}
     mine = {(id(c), str(k), get.__name__): content for get, c, k, content in first.environment.places}
     for get, container, key, content in second.environment.places:
         if (id(container), key) not in replaced and not same(
                 mine.get((id(container), str(key), get.__name__), first), content):
             return False
-    for key, (_, grad, array) in second._before.items():
+    for key, (_, grad, array, leaf) in second._before.items():
         before = first._before.get(key)
-        if before is not None and ((before[1] is None) is not (grad is None) or (
+        if before is not None and (before[3] != leaf or (before[1] is None) is not (grad is None) or (
                 grad is not None and layout(before[2]) != layout(array))):
             return False
     return True
@@ -277,8 +298,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     """`model`, a function or a module, recorded while it runs and replayed without Python from its third call on.
 
     Replays give the same numbers, bit for bit. There is a plan for each signature: the layout of tensors, the values of other
-    arguments, the gradient mode, and all variables, attributes and elements of containers that the function leads to. Steps of
-    optimizers and schedulers and `clip_grad_norm_` are called as they are, so learning rates may change.
+    arguments, the gradient mode, autocast, and all variables, attributes and elements of containers that the function leads to.
+    Steps of optimizers, schedulers and `GradScaler`, and `clip_grad_norm_`, are called as they are: learning rates may change.
 
     What cannot be replayed (`item`, `bool`, `numpy` and printing of tensors, shapes that depend on elements, changes of
     Python's variables, results whose gradients are still to be computed) makes the function run eagerly from then on, with one
@@ -287,7 +308,17 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     kernel by kernel: RuntimeError names the first that differs. After `recompile_limit` plans others run eagerly, with a
     warning.
 
-    `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is.
+    `dynamic`, `backend`, `mode` and `options` are PyTorch's, and change nothing; `disable` returns `model` as it is. On a GPU
+    kernels are launched as CUDA graphs. `docs/compile.md` says all of it.
+
+    >>> @lucid.compile
+    ... def train_step(x, y):
+    ...     optimizer.zero_grad()
+    ...     loss = F.cross_entropy(model(x), y)
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
+    >>> print(train_step.summary())
     """
     given: dict[str, Any] = {"fullgraph": fullgraph, "verify": verify, "recompile_limit": recompile_limit}
     if model is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from ..autograd.grad_mode import INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
 from ..nn.parameter import Buffer
 from ..tensor import Tensor, mark_inference, record_update, wrap
-from .recorder import Recorder, Symbol, Use, make_arguments
-from .watch import as_test, same
+from .graphs import LETTERS, Graphs, Line, read
+from .lifetimes import Lifetimes
+from .recorder import Known, Recorder, Symbol, Use, make_arguments
+from .watch import GONE, as_test, is_empty, same
 
 Layout = tuple[Any, ...]
 
@@ -64,7 +67,8 @@ def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:
         return True
     if a.__class__ is not b.__class__:
         return False
-    if isinstance(a, np.ndarray):
+    if a.__class__ in backends.TABLES:
+        a, b = backends.to_host(a), backends.to_host(b)
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, Use):
         return _equal(a.symbol, b.symbol, first, second)
@@ -87,7 +91,7 @@ def _equal_state(a: int, b: int, first: Recorder, second: Recorder) -> bool:
 
 def variables(recorder: Recorder) -> dict[int, tuple[int, Any]]:
     """The tensors that the function replaces by others in a variable: its place by the number of the tensor."""
-    return {event[3]: (id(event[1]), event[2]) for event in recorder.events if event[0] == "variable"}
+    return {event[2]: (id(event[1][1]), event[1][2]) for event in recorder.events if event[0] == "variable"}
 
 
 class Plan:
@@ -96,10 +100,10 @@ class Plan:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         events = recorder.events
-        replaced = {event[3]: event[1:3] for event in events if event[0] == "variable"}
+        replaced = {event[2]: event[1] for event in events if event[0] == "variable"}
         moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
         self._replaced = sorted(replaced.items())
-        variable_places = {(id(container), key) for container, key in replaced.values()}
+        variable_places = {(id(container), key) for _, container, key in replaced.values()}
         self._places = [place for place in recorder.environment.places
                         if (id(place[1]), place[2]) not in variable_places]
         self._fixed = [(t, a) for n, (t, a) in enumerate(zip(recorder.state, recorder.arrays, strict=True)) if n not in moving]
@@ -114,12 +118,14 @@ class Plan:
         self._own = frozenset(id(array) for _, array in self._fixed)
         self._unchanged = self._test()
         self._state = list(recorder.state)
-        self.peak = 0
-        self._source, names = self._written()
+        lines, names = self._written()
+        self.lifetimes = Lifetimes(lines, recorder)
+        self._source = self._joined(lines)
         exec(compile(self._source, "<lucid.compile>", "exec"), names)
         self._run: Callable[..., list[Any]] = names["run"]
         self.spec = events[-1][2]
         self._known_ids = frozenset(recorder.environment.tensors)
+        self.graphs = Graphs.of(lines, names, recorder, moving)
         recorder.release()
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
@@ -133,8 +139,8 @@ class Plan:
             if grad is None or grad._node is not None or layout(grad._array) != place:
                 return False
             own.add(id(grad._array))
-        for number, (container, key) in self._replaced:
-            now = container.get(key)
+        for number, (get, container, key) in self._replaced:
+            now = get(container, key)
             if now.__class__ is not Tensor or now._node is not None or now._view is not None:
                 return False
             self._state[number] = now
@@ -154,7 +160,9 @@ class Plan:
             names[key] = value
             return key
 
-        tests = [as_test(place, name) for place in self._places]
+        empty = tuple([place[1] for place in self._places if is_empty(place)])
+        tests = [f"not any({name(empty)})"] if empty else []  # one look at all: a module has a dozen
+        tests += [as_test(place, name) for place in self._places if not is_empty(place)]
         tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
         for tensor, node, hooks in self._traits:
             tests.append(f"{name(tensor)}._node is {name(node)}")
@@ -163,7 +171,8 @@ class Plan:
                 tests.append(f"not ({counted}.hooks or {counted}.post_accumulate_hooks)" if hooks == (0, 0)
                              else f"{name(_hooks)}({name(tensor)}) == {name(hooks)}")
         tests += [f"{name(t)}._grad is None" for t in self._absent]
-        exec(compile(f"def test(): return {' and '.join(tests) or 'True'}", "<lucid.compile>", "exec"), names)
+        source = f"def test():\n try: return {' and '.join(tests) or 'True'}\n except {name(GONE)}: return False"
+        exec(compile(source, "<lucid.compile>", "exec"), names)
         found: Callable[[], bool] = names["test"]
         return found
 
@@ -184,18 +193,22 @@ class Plan:
     # ---- running it ----------------------------------------------------------------------------------------------
     def run(self, arguments: Sequence[Tensor]) -> Any:
         """What the function returns for these arguments."""
-        leaves = self._run(arguments, self._state)
+        graphs = self.graphs
+        if graphs is not None and graphs.serve(arguments, self._state):
+            leaves = graphs.run(arguments, self._state)
+        else:
+            leaves = self._run(arguments, self._state)
         if grad_mode.get() & INFERENCE:
             for leaf in leaves:
                 if leaf.__class__ is Tensor and id(leaf) not in self._known_ids and not any(leaf is t for t in arguments):
                     mark_inference(leaf)
         return tree_unflatten(leaves, self.spec)
 
-    def _written(self) -> tuple[str, dict[str, Any]]:
-        """The source of the function, and the objects that it names."""
+    def _written(self) -> tuple[list[Line], dict[str, Any]]:
+        """The lines of the function, and the objects that they name."""
         names: dict[str, Any] = {"wrap": wrap, "as_array": backends.as_array, "renew": _renew, "note": _note, "same": _same,
                                  "step": make_arguments}
-        lines: list[list[Any]] = []  # text and the symbols in it
+        lines: list[Line] = []
 
         def name(value: Any) -> str:
             if value.__class__ in (int, bool, type(None), str) or (value.__class__ is float and value == value
@@ -209,7 +222,7 @@ class Plan:
 
         def variable(symbol: Symbol) -> str:
             used.append(symbol)
-            return f"{_LETTERS[symbol[0]]}{symbol[1]}"
+            return f"{LETTERS[symbol[0]]}{symbol[1]}"
 
         def tensor(target: Symbol) -> str:
             return f"{'given' if target[0] == 'arg' else 'state'}[{target[1]}]"
@@ -230,15 +243,15 @@ class Plan:
             return f"{{{', '.join(f'{name(key)}: {expression(item)}' for key, item in value.items())}}}"
 
         def add(text: str) -> None:
-            lines.append([text, list(used)])
+            lines.append(Line(kind, text, list(used), event))
             used.clear()
 
         draws = 0
-        for event in self.recorder.events:
+        for number, event in enumerate(self.recorder.events):
             kind = event[0]
             if kind == "kernel":
                 _, kernel_name, kernel_kind, operands, attributes, _, outputs, many, scalar, _ = event
-                kernel = backends.kernel_of(kernel_kind, kernel_name)
+                kernel = self.recorder.direct.get(number) or backends.kernel_of(kernel_kind, kernel_name)
                 parts = [*map(expression, operands), *(f"{key}={expression(value)}" for key, value in attributes.items())]
                 call = f"{name(kernel)}({', '.join(parts)})"
                 reads = set(used)
@@ -252,17 +265,21 @@ class Plan:
                     for target in targets:
                         if target != "_" and scalar:
                             add(f"{target} = as_array({target})")
-                            lines[-1][1] = [("slot", int(target[1:]))]
+                            lines[-1].symbols = [("slot", int(target[1:]))]
                 else:
                     add(f"{targets[0]} = as_array({call})" if scalar else f"{targets[0]} = {call}")
             elif kind == "draw":
                 add(f"seed{draws}, offset{draws} = {name(event[1])}.take({event[2]})")
                 draws += 1
+            elif kind == "redraw":
+                add(f"seed{draws}, offset{draws} = seed{event[1]}, offset{event[1]} + {event[2]}")
+                draws += 1
             elif kind == "constant":
                 add(f"{variable(event[2])} = {name(event[1])}.copy()")
             elif kind == "host":
                 _, function, given, spec, output = event
-                leaves = ", ".join(variable(leaf.symbol) if isinstance(leaf, Use) else name(leaf) for leaf in given)
+                leaves = ", ".join(tensor(leaf.symbol) if isinstance(leaf, Known) else variable(leaf.symbol)
+                                   if isinstance(leaf, Use) else name(leaf) for leaf in given)
                 call = f"{name(function)}(*_args, **_keywords)"
                 add(f"_args, _keywords = step([{leaves}], {name(spec)})")
                 add(call if output is None or output[0] != "slot" else f"{variable(output)} = {call}._array")
@@ -273,74 +290,69 @@ class Plan:
                 add(f"renew({tensor(event[1])}, {variable(event[2])})")
             elif kind == "written":
                 add(f"note({tensor(event[1])}, {event[2]})")
+            elif kind == "requires":
+                add(f"{tensor(event[1])}.requires_grad_({event[2]})")
             elif kind == "variable":
-                add(f"{name(event[1])}[{name(event[2])}] = wrap({variable(event[4])})")
+                _, (_, container, key), replaced, symbol = event
+                place = f"{name(container)}.cell_contents" if isinstance(container, CellType) else (
+                    f"{name(container)}[{name(key)}]")
+                add(f"n{replaced} = {place} = wrap({variable(symbol)})")
             else:
                 results = []
                 for output in event[1]:
                     if output[0] == "tensor":
                         results.append(f"wrap({variable(output[1])}, {name(output[2])})")
+                    elif output[0] == "gradient":
+                        results.append(f"{tensor(output[1])}._grad")
+                    elif output[0] == "put":
+                        results.append(f"n{output[1]}")
                     else:
                         results.append(name(output[1]) if output[0] == "value" else tensor(output) if output[0] != "again"
                                        else f"results[{output[1]}]")
                 twice = [place for place, output in enumerate(event[1]) if output[0] == "again"]
                 text = ", ".join("None" if place in twice else result for place, result in enumerate(results))
                 add(f"results = [{text}]")
-                for place in twice:
-                    add(f"results[{place}] = {results[place]}")
+                for again in twice:
+                    add(f"results[{again}] = {results[again]}")
                 add("return results")
-        return self._joined(lines), names
+        return lines, names
 
-    def _joined(self, lines: list[list[Any]]) -> str:
-        """The lines, with the arrays read before them and let go after their last use; notes the most memory in use."""
-        last: dict[Symbol, int] = {}
-        first: dict[Symbol, int] = {}
-        for number, (_, symbols) in enumerate(lines):
-            for symbol in symbols:
-                last[symbol] = number
-                first.setdefault(symbol, number)
-        head = ["def run(given, state):"]
-        for kind, number in sorted(symbol for symbol in last if symbol[0] != "slot"):
-            source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
-            head.append(f" {_LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
-        ends: dict[int, list[Symbol]] = {}
-        for symbol, number in last.items():
-            ends.setdefault(number, []).append(symbol)
-        begins: dict[int, list[Symbol]] = {}
-        for symbol, number in first.items():
-            begins.setdefault(number, []).append(symbol)
-        live = 0
-        for number, (text, _) in enumerate(lines):
-            head.append(" " + text)
-            live += sum(self.recorder.slots[n][0] for kind, n in begins.get(number, ()) if kind == "slot")
-            self.peak = max(self.peak, live)
-            live -= sum(self.recorder.slots[n][0] for kind, n in ends.get(number, ()) if kind == "slot")
-            gone = [f"v{n}" for kind, n in ends.get(number, ()) if kind == "slot"]
-            if gone and not text.startswith("return"):
-                head.append(f" del {', '.join(gone)}")
-        return "\n".join(head)
+    def _joined(self, lines: list[Line]) -> str:
+        """The lines, with the arrays read before them and let go after their last use."""
+        symbols = {symbol for line in lines for symbol in line.symbols}
+        text = ["def run(given, state):", *[f" {line}" for line in read(symbols)]]
+        for number, line in enumerate(lines):
+            text.append(f" {line.text}")
+            gone = self.lifetimes.ends.get(number)
+            if gone and not line.text.startswith("return"):
+                text.append(f" del {', '.join(f'v{slot}' for slot in gone)}")
+        return "\n".join(text)
 
     # ---- what it is ----------------------------------------------------------------------------------------------
     @property
     def memory(self) -> int:
-        """The most bytes that arrays of the plan take at one time, views counted like arrays: an upper bound."""
-        return self.peak
+        """The most bytes that arrays of the plan take at one time, beside arguments, parameters and buffers."""
+        return self.lifetimes.peak
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the memory in use from kernel to kernel, with matplotlib; returns its axes."""
+        return self.lifetimes.plot(axes)
 
     def summary(self) -> str:
-        """The kernels of the plan, how often each runs, and the bytes of their results."""
+        """The kernels of the plan, how often each runs, and the bytes of their results; the most memory; on a GPU the graphs."""
         counts: Counter[str] = Counter()
         sizes: Counter[str] = Counter()
         for event in self.recorder.events:
             if event[0] == "kernel":
                 counts[event[1]] += 1
-                sizes[event[1]] += sum(self.recorder.slots[o[1]][0] for o in event[6] if o is not None and o[0] == "slot")
+                sizes[event[1]] += sum(self.recorder.slots[o[1]][0] for o in event[6]
+                                       if o is not None and o[0] == "slot" and self.recorder.owners[o[1]] == o[1])
         steps = sum(event[0] == "host" for event in self.recorder.events)
-        lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.peak:,} bytes at one time"]
+        lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.memory:,} bytes at one time"]
+        if self.graphs is not None:
+            lines.append(self.graphs.described())
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
-
-
-_LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v"}
 
 
 def _hooks(tensor: Tensor) -> tuple[int, ...]:

@@ -7,12 +7,11 @@ something cannot be replayed `refuse` says so, and the function runs on as it is
 """
 from __future__ import annotations
 
-import builtins
 import contextlib
 import sys
-import threading
+import types
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import numpy as np
 from .. import _recording, backends
 from .._pytree import tree_flatten, tree_unflatten
 from ..nn.modules.module import Module
-from ..tensor import Tensor, wrap
+from ..tensor import Leaf, Tensor, wrap
 from .watch import PLAIN, Environment
 
 _HERE = str(Path(__file__).parent.parent)
@@ -33,36 +32,25 @@ _DEPENDING = frozenset(("nonzero", "bincount"))
 _INDEXING = frozenset(("getitem", "index_put"))
 
 
-_printing = threading.Lock()
-_noticing = 0
+class _NoticedOutput:
+    """What is written to Python's standard output goes there, and the recorder of the context that writes hears of it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> Any:
+        recorder = _recording.current()
+        if recorder is not None:
+            recorder.refuse("it prints")
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
-@contextlib.contextmanager
-def notice_printing() -> Iterator[None]:
-    """Let `print` tell the recorder of its context, if there is one."""
-    global _noticing, _print
-    with _printing:
-        _noticing += 1
-        if _noticing == 1:
-            _print = builtins.print
-            builtins.print = _noticed_print
-    try:
-        yield
-    finally:
-        with _printing:
-            _noticing -= 1
-            if _noticing == 0 and builtins.print is _noticed_print:
-                builtins.print = _print
-
-
-_print = builtins.print
-
-
-def _noticed_print(*values: Any, **options: Any) -> None:
-    recorder = _recording.current()
-    if recorder is not None:
-        recorder.refuse("it prints")
-    _print(*values, **options)
+def notice_printing() -> contextlib.AbstractContextManager[Any]:
+    """A context in which printing is refused in a recording."""
+    return contextlib.redirect_stdout(_NoticedOutput(sys.stdout))
 
 
 class GraphBreak(RuntimeError):
@@ -83,6 +71,12 @@ class Use:
     __hash__ = None  # type: ignore[assignment]
 
 
+class Known(Use):
+    """The place of a tensor, which a step gets as it is, among the arguments and what the function sees."""
+
+    __slots__ = ()
+
+
 class Recorder:
     """One recording: its `events` in order, or the `reason` why there is none."""
 
@@ -92,17 +86,22 @@ class Recorder:
         self.fullgraph = fullgraph
         self.reason: str | None = None
         self.events: list[tuple[Any, ...]] = []
+        self.direct: dict[int, Any] = {}  # what kernels do, by the number of their event
         self.slots: list[tuple[int, tuple[int, ...], Any]] = []  # bytes, shape and dtype of each
+        self.owners: list[int | None] = []  # whose memory each has: its own, another one's, or that of a tensor
         self.state: list[Tensor] = []
         self.arrays: list[Any] = []  # those of `state` before the call
         self._state_index: dict[int, int] = {}
         self._symbols: dict[int, tuple[Any, Symbol]] = {}  # by the identity of an array: a weak reference to it
         self._paused = False
-        self._draws: list[tuple[int, int]] = []
+        self._draws: list[tuple[int, int]] = []  # (seed, offset)
+        self._blocks: list[tuple[Any, int]] = []  # the generator of each and how many it took; None for one that was repeated
+        self._heads: dict[int, tuple[Any, int, int, int]] = {}  # generators, their seeds, where they began, how far they got
         self._watched = [*environment.tensors.values()]
         self._argument_index = {id(t): n for n, t in reversed([*enumerate(self.arguments)])}
         self._known = {id(t): t for t in [*self._watched, *self.arguments]}
-        self._before = {id(t): (t._array, t._grad, None if t._grad is None else t._grad._array) for t in self._known.values()}
+        self._before = {id(t): (t._array, t._grad, None if t._grad is None else t._grad._array, _role(t))
+                        for t in self._known.values()}
         for t in self._watched:
             self._place(t._array, t, "state")
             if t._grad is not None:
@@ -158,8 +157,12 @@ class Recorder:
         return number
 
     def _slot(self, array: Any) -> Symbol:
+        symbol = ("slot", len(self.slots))
+        memory = owner(array)
+        known = None if memory is array else self.symbol(memory)
+        # A view of memory that nobody knows, as a kernel may return, counts as an array.
+        self.owners.append(symbol[1] if known is None else known[1] if known[0] == "slot" else None)
         self.slots.append((array.nbytes, array.shape, array.dtype))
-        symbol = ("slot", len(self.slots) - 1)
         self._set(array, symbol)
         return symbol
 
@@ -211,6 +214,9 @@ class Recorder:
         if len(kinds) > 1:
             self.refuse(f"'{name}' moves elements between devices")
             return
+        direct = getattr(backends.kernel_of(next(iter(kinds)), name), "direct", None) if kinds else None
+        if direct is not None and "out" not in attributes:  # what the kernel finds out about these layouts is known to a plan
+            self.direct[len(self.events)] = direct(*arrays, **attributes)
         operands = [self._operand(a) for a in arrays]
         named = {key: self._operand(value) for key, value in attributes.items()}
         draw = None
@@ -239,9 +245,35 @@ class Recorder:
 
     def took(self, generator: Any, blocks: int, seed: int, offset: int) -> None:
         """A generator has given away `blocks` of its counter."""
-        if not self.deaf:
-            self._draws.append((seed, offset))
+        if self.deaf:
+            return
+        _, known, start, head = self._heads.get(id(generator), (generator, seed, offset, offset))
+        if offset >= head and seed == known:
+            self._heads[id(generator)] = generator, seed, start, offset + blocks
             self.events.append(("draw", generator, blocks))
+            self._blocks.append((generator, blocks))
+        else:  # put back to a state of this call
+            for number, ((its, begin), (other, length)) in enumerate(zip(self._draws, self._blocks, strict=True)):
+                if other is generator and its == seed and begin <= offset and offset + blocks <= begin + length:
+                    self.events.append(("redraw", number, offset - begin))
+                    self._blocks.append((None, blocks))
+                    break
+            else:
+                self.refuse("it draws other random numbers from a state of a generator that was put back")
+                return
+        self._draws.append((seed, offset))
+
+    def looked(self, generator: Any, seed: int, offset: int) -> None:
+        """The state of a generator was asked for."""
+        if not self.deaf:
+            self._heads.setdefault(id(generator), (generator, seed, offset, offset))
+
+    def put_back(self, generator: Any, seed: int, offset: int) -> None:
+        """A generator was given a state."""
+        if not self.deaf:
+            _, known, start, head = self._heads.get(id(generator), (generator, None, 0, -1))
+            if seed != known or not start <= offset <= head:
+                self.refuse("it gives a generator a state from outside")
 
     def read(self, array: Any) -> None:
         """Python is about to see the elements of `array`."""
@@ -268,7 +300,9 @@ class Recorder:
                     self.refuse("a step gets a tensor that no recorder knows")
                 else:
                     given.append(Use(symbol))
-            elif callable(leaf) and not isinstance(leaf, Tensor):
+            elif isinstance(leaf, Tensor):
+                given.append(Known(self._target(leaf)))
+            elif callable(leaf) and not isinstance(leaf, Module):
                 self.refuse("a step gets a function")
             else:
                 given.append(leaf)
@@ -318,7 +352,7 @@ class Recorder:
                     self.events.append(("grad", self._target(tensor), symbol))
             if tensor._array is not array:
                 symbol = self.symbol(tensor._array)
-                if symbol is None or symbol[0] != "slot" or tensor._node is not None or tensor._view is not None:
+                if symbol is None or symbol[0] != "slot" or _role(tensor) == "result" or tensor._view is not None:
                     self.refuse("it gives a tensor the memory of another one")
                 self.events.append(("memory", self._target(tensor), symbol))
             self._written[key] = (tensor._grad, tensor._array)
@@ -340,28 +374,56 @@ class Recorder:
             return
         self._flush()
         self._versions_now()
-        for _get, container, key, old, new in self.environment.changed():
-            if isinstance(old, Tensor) and new.__class__ is Tensor and isinstance(container, dict) and new._node is None:
+        self._roles()
+        for generator, seed, _, head in self._heads.values():
+            if generator.position[0] != seed or generator.position[1] < head:
+                self.refuse("it puts a generator back to an earlier state")
+                return
+        written: dict[int, int] = {}  # where a tensor has been put, by its identity
+        put: list[Any] = []
+        for get, container, key, old, new in self.environment.changed():
+            if isinstance(old, Tensor) and new.__class__ is Tensor and isinstance(container, _WRITABLE) and new._node is None:
                 symbol = self.symbol(new._array)
-                if symbol is not None and symbol[0] == "slot" and new._view is None and old.__class__ is Tensor:
-                    self.events.append(("variable", container, key, self._number(old), symbol))
+                if symbol is not None and symbol[0] == "slot" and new._view is None and old.__class__ is Tensor and (
+                        id(new) not in self._known and id(new) not in written):
+                    written[id(new)] = self._number(old)
+                    put.append(new._array)
+                    self.events.append(("variable", (get, container, key), self._number(old), symbol))
                     continue
             what = f"{key!r}" if isinstance(key, (str, int)) else type(container).__name__
             self.refuse(f"it changes {what}, which is there after the call")
             return
-        self._returned(result)
+        self._returned(result, written, put)
+
+    def _roles(self) -> None:
+        """Record which tensors require grad now that did not before, or the other way round."""
+        for key, (_, _, _, role) in self._before.items():
+            tensor = self._known[key]
+            now = _role(tensor)
+            if now == role:
+                continue
+            if "result" in (now, role) or _hooked(tensor):
+                self.refuse("a tensor that is there after the call has got a gradient that leads into it")
+                return
+            self.events.append(("requires", self._target(tensor), now == "leaf"))
 
     def release(self) -> None:
         """Let go of what only the recording needed."""
         for held in (self._before, self._written, self._known, self._symbols, self._found, self._versions, self.arguments,
-                     self._watched):
+                     self._watched, self._heads):
             held.clear()
 
-    def _returned(self, result: Any) -> None:
+    def _returned(self, result: Any, written: dict[int, int], put: list[Any]) -> None:
         leaves, spec = tree_flatten(result)
         outputs: list[Any] = []
+        gradients = {id(t._grad): t for t in self._known.values() if t._grad is not None}
         others = {id(owner(t._array)) for t in self._known.values()}
-        others |= {id(owner(t._grad._array)) for t in self._known.values() if t._grad is not None}
+        others |= {id(owner(t._grad._array)) for t in gradients.values() if t._grad is not None}
+        memories = [id(owner(array)) for array in put]
+        if len({*memories}) < len(memories) or not others.isdisjoint(memories):
+            self.refuse("it gives a variable a tensor whose memory another one has too")
+            return
+        others.update(memories)
         before: dict[int, int] = {}
         for place, leaf in enumerate(leaves):
             if not isinstance(leaf, Tensor):
@@ -375,6 +437,12 @@ class Recorder:
                 continue
             if id(leaf) in before:
                 outputs.append(("again", before[id(leaf)]))
+                continue
+            if id(leaf) in gradients:
+                outputs.append(("gradient", self._target(gradients[id(leaf)])))
+                continue
+            if id(leaf) in written:
+                outputs.append(("put", written[id(leaf)]))
                 continue
             before[id(leaf)] = place
             symbol = self.symbol(leaf._array)
@@ -392,6 +460,20 @@ class Recorder:
                 return
             outputs.append(("tensor", symbol, leaf._node))
         self.events.append(("return", outputs, spec))
+
+
+_WRITABLE = (dict, list, types.CellType)
+
+
+def _role(tensor: Tensor) -> str:
+    """Whether a tensor is a leaf that requires grad, the result of operations that are differentiated, or a constant."""
+    node = tensor._node
+    return "constant" if node is None else "leaf" if node.__class__ is Leaf else "result"
+
+
+def _hooked(tensor: Tensor) -> bool:
+    node = tensor._node
+    return node is not None and bool(node.hooks or node.post_accumulate_hooks)
 
 
 def owner(array: Any) -> Any:

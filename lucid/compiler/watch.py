@@ -7,30 +7,38 @@ numbers, strings and the like by value.
 from __future__ import annotations
 
 import functools
+import operator
+import pathlib
 import sys
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import _dtypes
 from .._random import Generator
+from ..amp import GradScaler
 from ..backends import Device
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ..tensor import Leaf, Tensor
 
-PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *{type(d) for d in _dtypes.ALL})
+PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *_dtypes.CLASSES)
 MOST = 50_000  # places; a function that sees more is not compiled
 _MISSING = object()
 _OWN = __name__.partition(".")[0]
+_HERE = str(pathlib.Path(__file__).parents[1])
 _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy", "cupy", "numba", "torch"}
-_STEPPING = frozenset(("param_groups", "get_last_lr", "defaults"))  # by these names code reads what schedulers change
+# By these names code reads what schedulers and optimizers change.
+_STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "last_epoch", "_last_lr", "_step_count", "best",
+                       "num_bad_epochs"))
 _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
 _LARGE = 1024
+_HERE = str(Path(__file__).parent.parent)
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
@@ -41,6 +49,11 @@ class Unwatchable(Exception):
 def is_foreign(module: Any) -> bool:
     """Whether code of the module of this name is taken to keep no state of its own: Python's, NumPy's and lucid's."""
     return not isinstance(module, str) or (module.partition(".")[0] in _FOREIGN and module != "__main__")
+
+
+def _module_of(function: types.FunctionType) -> str:
+    """Where a function belongs that was compiled from a string, with variables that belong to no module."""
+    return _OWN if function.__code__.co_filename.startswith(_HERE) else "__main__"
 
 
 def same(a: Any, b: Any) -> bool:
@@ -75,16 +88,36 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name, _MISSING)
 
 
+def is_empty(place: tuple[Any, ...]) -> bool:
+    """Whether a place is a container with nothing in it."""
+    return place[0] is _length and not place[3]
+
+
+#: What a test raises where there is nothing any more.
+GONE = (KeyError, IndexError, ValueError, AttributeError)
+
+
 def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
-    """Source that is true if a place has the very same content; `name` gives a name to an object."""
+    """Source that is true if a place has the very same content, and false or one of `GONE` otherwise; `name` gives a name to an
+    object.
+    """
     get, container, key, content = place
-    if get is _entry:
-        return f"{name(container)}.get({name(key)}, {name(_MISSING)}) is {name(content)}"
+    if content is not _MISSING:
+        if get in (_entry, _item):
+            return f"{name(container)}[{name(key)}] is {name(content)}"
+        if get is _cell:
+            return f"{name(container)}.cell_contents is {name(content)}"
+        if get is _attribute:
+            return f"{name(container)}.{key} is {name(content)}"
+        if get is _class_entry:
+            return f"{name(vars(container))}[{name(key)}] is {name(content)}"
     if get is _length:
         return f"len({name(container)}) == {content}"
     if get is _members:
         seen = f"tuple({name(container)})" if content.__class__ is tuple else f"len({name(container)})"
         return f"{seen} == {name(content)}"
+    if get is _stepped:
+        return f"{name(_steps)}({name(container)}, {name(content)})"
     if get is _bytes:
         return f"{name(container)}.tobytes() == {name(content)}"
     return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
@@ -92,6 +125,18 @@ def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
 
 def _bytes(array: np.ndarray, key: Any) -> Any:
     return array.tobytes()
+
+
+def _stepped(optimizer: Optimizer, key: Any) -> Any:
+    """The parameters of an optimizer."""
+    return tuple([param for group in optimizer.param_groups for param in group["params"]])
+
+
+def _steps(optimizer: Optimizer, params: tuple[Any, ...]) -> bool:
+    """Whether these are the parameters of an optimizer."""
+    groups = optimizer.param_groups
+    now = groups[0]["params"] if len(groups) == 1 else _stepped(optimizer, None)
+    return len(now) == len(params) and all(map(operator.is_, now, params))
 
 
 def _length(container: Any, key: Any) -> Any:
@@ -135,7 +180,7 @@ class Environment:
             self._waiting.append(content)
 
     def _visit(self, value: Any) -> None:
-        if isinstance(value, PLAIN) or id(value) in self._seen:
+        if isinstance(value, (*PLAIN, types.CodeType)) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
@@ -149,9 +194,13 @@ class Environment:
         elif isinstance(value, Module):
             self._module(value)
         elif isinstance(value, Optimizer):  # its steps are called by replays as they are
-            self._waiting += [param for group in value.param_groups for param in group["params"]]
+            params = _stepped(value, None)
+            self.places.append((_stepped, value, None, params))
+            self._waiting += params
         elif isinstance(value, LRScheduler):
             self._waiting.append(value.optimizer)
+        elif isinstance(value, GradScaler):  # so are its steps, and its scale is asked for
+            pass
         elif isinstance(value, dict):
             self.places.append((_members, value, None, _members(value, None)))
             for key in value:
@@ -179,6 +228,7 @@ class Environment:
 
     def _module(self, module: Module) -> None:
         state = module.__dict__
+        self.places.append((_length, state, None, len(state)))
         for name, content in state.items():
             if name in _REGISTRIES or not (content.__class__ is OrderedDict and not content):
                 self._place(_entry, state, name)
@@ -228,13 +278,16 @@ class Environment:
         original = getattr(function, "__wrapped__", None)
         if original is not None:
             self._waiting.append(original)
+            if function.__code__.co_filename.startswith(_HERE):  # a wrapper of lucid's, such as of `fuse`, and what it has kept
+                return
         for cell in function.__closure__ or ():
             self._place(_cell, cell, None)
-        if is_foreign(function.__module__):
+        if is_foreign(function.__module__ if "__name__" in function.__globals__ else _module_of(function)):
             return
         if function.__dict__:
             self._waiting.append(function.__dict__)
-        self._waiting += (function.__defaults__, function.__kwdefaults__)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self._place(_attribute, function, name)
         names = _names(function.__code__)
         variables = function.__globals__
         for name in names & variables.keys():
@@ -252,7 +305,12 @@ class Environment:
                 self._options(variables[name])
 
     def _options(self, stepper: Any) -> None:
-        optimizer = getattr(stepper, "optimizer", stepper) if isinstance(stepper, LRScheduler) else stepper
+        optimizer = stepper
+        if isinstance(stepper, LRScheduler):
+            optimizer = stepper.optimizer
+            for name, content in list(vars(stepper).items()):
+                if isinstance(content, (*PLAIN, list)):
+                    self._place(_entry, vars(stepper), name)
         if isinstance(optimizer, Optimizer):
             for group in optimizer.param_groups:
                 for name in group:

@@ -4,6 +4,7 @@
 `_streams`: streams and events.
 `_memory`: how much memory is in use.
 `_random`: seeds.
+`_graphs`: work that is captured once and replayed.
 `amp`: PyTorch's older names of mixed precision.
 """
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ._device import (
     synchronize,
     why_unavailable,
 )
+from ._graphs import CUDAGraph, graph, graph_pool_handle, make_graphed_callables
 from ._memory import (
     empty_cache,
     max_memory_allocated,
@@ -59,12 +61,13 @@ from ._streams import (
     stream,
 )
 
-__all__ = ["Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count",
-           "empty_cache", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state",
-           "get_rng_state_all", "init", "initial_seed", "is_available", "is_bf16_supported", "is_current_stream_capturing",
-           "is_initialized", "is_simulated", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
-           "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats",
-           "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
+__all__ = ["CUDAGraph", "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device",
+           "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
+           "get_rng_state", "get_rng_state_all", "graph", "graph_pool_handle", "init", "initial_seed", "is_available",
+           "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_simulated", "make_graphed_callables",
+           "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
+           "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats", "seed",
+           "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
            "why_unavailable"]
 
 

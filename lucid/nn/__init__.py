@@ -3,10 +3,13 @@
 `modules`: the layers.
 `functional`: the functions of `torch.nn.functional`.
 `parameter`: parameters and buffers, also those whose shape is not known yet.
+`_constants`: `__constants__` of the layers.
 `init`: initial values.
 `utils`: helpers for training.
+`extras`: layers and functions of lucid 2.x that PyTorch does not have, imported when they are first asked for.
 `attention`, `parallel`, `common_types`: switches, wrappers and names of types that PyTorch has.
 """
+from . import _constants
 from . import functional as functional
 from . import init as init
 from . import parallel as parallel
@@ -17,3 +20,5 @@ from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer
 from .parameter import UninitializedParameter as UninitializedParameter
+
+_constants.install(globals())

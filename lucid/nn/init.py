@@ -70,6 +70,10 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         return tensor.copy_(draw(tensor, mean, std, a, b, generator))
 
 
+def _no_grad_trunc_normal_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None) -> Tensor:
+    return trunc_normal_(tensor, mean, std, a, b, generator)
+
+
 def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Most normal samples lie in [a, b]: draw those that do not again."""
     def normal() -> Tensor:

@@ -11,14 +11,14 @@ import copy
 import weakref
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from .. import _dtypes, backends
 from ..autograd.grad_mode import enable_grad
 from ..backends import Device
 from ..ops import conversion
 from ..ops.creation.creation import empty
-from ..tensor import Leaf, Tensor, Version, as_array, register_view, version_box, wrap
+from ..tensor import Leaf, Tensor, Version, as_array, disabled_torch_function, register_view, version_box, wrap
 
 _OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 
@@ -27,7 +27,11 @@ class _StableHandle(Tensor):
     """What Parameter and Buffer share: moving swaps the array inside the object."""
 
     __slots__ = ()
+    __torch_function__ = disabled_torch_function
     _pickled_with_memory = True  # slices of one memory that are state stay tied
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        return object.__new__(cls)  # `__init__` makes it
 
     def to(self, *args: Any, **keywords: Any) -> Tensor:
         """Move this object to another device and return it; with a dtype, memory format or `copy=True`, return a new tensor.
@@ -371,7 +375,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become: type[Tensor] = Parameter
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        Tensor.__init__(self, (), requires_grad, dtype, device)
+        self._fill((), requires_grad, dtype, device)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
@@ -384,7 +388,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     cls_to_become: type[Tensor] = Buffer
 
     def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> None:
-        Tensor.__init__(self, (), requires_grad, dtype, device)
+        self._fill((), requires_grad, dtype, device)
         self.persistent = persistent
 
     def assign(self, value: Tensor) -> None:

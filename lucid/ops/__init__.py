@@ -13,11 +13,13 @@ module registers what becomes a method of Tensor (`_methods`).
 `random`: random numbers.
 `linalg`, `fft`: linear algebra; Fourier transforms.
 `nn`: the functions behind layers.
+`sparse`, `sparse_methods`: sparse tensors; their methods, which import the others with the first call.
+`foreach`: an operation for each tensor of a list.
 `in_place`: `exp_` and others as functions.
 `python_functions`: Python functions called for every element.
 `_methods`: how functions become methods of Tensor.
 `_operands`, `_out`: promotion, scalars and broadcasting; the keyword `out`.
 `_independence`, `_second_order`: gradients of zeros; what only gradients of gradients need.
 """
-from . import python_functions  # families without a function in `lucid` itself
+from . import python_functions, sparse_methods  # families without a function in `lucid` itself
 from .random import random_fill

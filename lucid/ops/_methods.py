@@ -15,6 +15,7 @@ from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
+from .._namespace.foreign import refused
 from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
@@ -62,7 +63,7 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
             return write(self, function, *args, single=single, **keywords)
         except TypeError:
             if operator and not is_operand(args[0]):
-                return NotImplemented
+                return refused(method, (self, *args), keywords)
             factors = _FACTORS_FIRST.get(name, ())
             if not args or not isinstance(args[0], (float, int)) or not count < len(args) <= count + len(factors):
                 raise

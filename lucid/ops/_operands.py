@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _recording
+from .._namespace.foreign import refused
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import run, to_host
@@ -105,7 +106,7 @@ def operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         except TypeError:
             if is_operand(other):
                 raise
-            return NotImplemented
+            return refused(method, (self, other), {})
 
     return method
 
@@ -238,7 +239,8 @@ def room_for(input: Tensor, *others: Any) -> Tensor:
 def require_tensor(name: str, value: Any) -> Tensor:
     """`value` if it is a tensor. Raises TypeError that names the function otherwise."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(value).__name__}")
+        known = " (lucid.overrides.register_class makes functions ask its class)" if hasattr(value, "__torch_function__") else ""
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(value).__name__}{known}")
     return value
 
 

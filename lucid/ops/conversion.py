@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _dtypes, _recording, backends
+from .._namespace.lazy import load
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
@@ -31,7 +32,7 @@ from ._operands import as_operand, common_dtype, require_tensor
 from ._out import accepts_out
 
 METHODS = ("clone", "contiguous", "to", "type", "type_as", "cpu", "gpu", "cuda", "half", "bfloat16", "float", "double", "int",
-           "long", "short", "char", "byte", "bool", "cfloat", "cdouble", "copy_", "conj", "conj_physical")
+           "long", "short", "char", "byte", "bool", "cfloat", "cdouble", "copy_", "conj", "conj_physical", "to_device")
 INPLACE_METHODS = ("conj_physical",)
 
 
@@ -346,6 +347,7 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
     """
     if not force:
         if self._array.__class__ is not np.ndarray:
+            backends.to_host(self._array) if hasattr(self._array, "is_sparse") else None  # which says that it is sparse
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                             "tensor to host memory first.")
         if self._node is not None and grad_mode.get() & GRAD:
@@ -366,5 +368,20 @@ def result_type(*operands: Any, **named: Any) -> Any:
 _NAMES_OF_OPERANDS = {"tensor", "other", "tensor1", "tensor2", "scalar", "scalar1", "scalar2"}
 
 
-SPECIAL_METHODS: dict[str, Any] = {"numpy": numpy, "real": property(real, set_real), "imag": property(imag, set_imag)}
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """`to` a device, by its name in the array API standard. Raises ValueError for a `stream`: work is ordered by `gpu.stream`."""
+    if stream is not None:
+        raise ValueError("to_device: stream must be None; lucid.gpu.stream says on which stream work runs")
+    return to(self, device)
+
+
+def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """`lucid.array_api`. Raises ValueError for a version of the standard later than 2024.12, or that there is not."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"the version {api_version!r} of the array API standard is not available; the latest one is 2024.12")
+    return load("lucid.array_api")
+
+
+SPECIAL_METHODS: dict[str, Any] = {"__array_namespace__": array_namespace, "numpy": numpy,
+                                   "real": property(real, set_real), "imag": property(imag, set_imag)}
 register(__name__)

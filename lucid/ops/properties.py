@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import backends
-from .._layout import strided
+from .._layout import Layout, strided
 from ..tensor import Tensor, wrap
 from ._methods import register
 from ._operands import require_tensor
@@ -116,9 +116,26 @@ def _is_cpu(self: Tensor) -> bool:
     return self.device == "cpu"
 
 
-_NEVER = ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia",
+def _layout(self: Tensor) -> Layout:
+    """How the elements are kept: `strided`, in one memory, or one of the sparse layouts."""
+    found: Layout = getattr(self._array, "sparse_layout", strided)
+    return found
+
+
+def _is_sparse(self: Tensor) -> bool:
+    """Whether the layout is `sparse_coo`."""
+    return _layout(self) is Layout.sparse_coo
+
+
+def _is_sparse_csr(self: Tensor) -> bool:
+    """Whether the layout is `sparse_csr`."""
+    return _layout(self) is Layout.sparse_csr
+
+
+_NEVER = ("is_quantized", "is_nested", "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia",
           "is_vulkan", "is_xla", "is_xpu")
-SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "layout": strided,
+SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "layout": property(_layout),
+                                 "is_sparse": property(_is_sparse), "is_sparse_csr": property(_is_sparse_csr),
                                    **dict.fromkeys(_NEVER, False)}
 
 

@@ -4,6 +4,7 @@
 `sgd`, `adam`, `adamw`: steps by a kernel.
 `adadelta`, `adafactor`, `adagrad`, `adamax`, `asgd`, `lbfgs`, `muon`, `nadam`, `radam`, `rmsprop`, `rprop`: steps of tensor
 operations.
+`sparse_adam`: steps by sparse gradients alone.
 `lr_scheduler`: schedules.
 `swa_utils`: averaged weights.
 `_multi_tensor`: a step of many parameters with one kernel.
@@ -26,6 +27,7 @@ from .radam import RAdam
 from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
+from .sparse_adam import SparseAdam
 
 __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
-           "RAdam", "RMSprop", "Rprop", "lr_scheduler", "swa_utils"]
+           "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils"]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .. import _dtypes
 from .._writers import writes
-from ..autograd.grad_mode import enable_grad, set_grad_enabled
+from ..autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from ..ops.creation.creation import tensor
 from ..tensor import Tensor, version_box, wrap
 from . import _gpu
@@ -113,11 +113,28 @@ class ComposedOptimizer(Optimizer):
                 loss = closure()
         for group, pairs in self._ready():
             left: Sequence[tuple[Tensor, Tensor]] = pairs
+            if self._takes_sparse:
+                left = pairs = self._without_sparse(group, pairs)
             if self._rule and not group.get("differentiable"):
                 left = _gpu.unscaled(self, group, _gpu.step(self, group, pairs))
             if left:
                 self._update_group(group, left)
         return loss
+
+    def _without_sparse(self, group: Group, pairs: list[tuple[Tensor, Tensor]]) -> list[tuple[Tensor, Tensor]]:
+        """Take the steps with sparse gradients, and return the other pairs."""
+        dense = []
+        for param, grad in pairs:
+            if hasattr(grad._array, "is_sparse"):
+                with no_grad():
+                    self._update_sparse(param, -grad if group.get("maximize") else grad, group)
+            else:
+                dense.append((param, grad))
+        return dense
+
+    def _update_sparse(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        """`_update` with a sparse gradient, in an optimizer that `_takes_sparse`."""
+        raise NotImplementedError
 
     def _update_group(self, group: Group, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
         """Take a step with the parameters of `group` that have gradients: (parameter, gradient) pairs."""

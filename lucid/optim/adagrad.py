@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ops.creation.creation import full_like
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
 from .optimizer import Group, check_options
 
@@ -24,6 +24,7 @@ class Adagrad(ComposedOptimizer):
     """
 
     _elementwise_state = ("sum",)
+    _takes_sparse = True
     _move = staticmethod(_move)
     _rule = "Adagrad"
 
@@ -60,3 +61,17 @@ class Adagrad(ComposedOptimizer):
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         rate = float(group["lr"]) / (1 + (count(state) - 1) * group["lr_decay"])
         return (rate,), chosen(group, "eps", "weight_decay")
+
+    def _update_sparse(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        """Only the rows of the gradient are written. Raises RuntimeError with weight decay, which would change all."""
+        from ..ops.sparse.values import add_into  # with the first sparse gradient
+
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state, grad = self.state[param], grad.coalesce()
+        (rate,), _ = self._scalars(state, group)
+        values, total = grad.values(), state["sum"]
+        places = grad._array
+        add_into(total, wrap(places.with_values((values * values)._array)))
+        scale = total.sparse_mask(grad).values().sqrt() + group["eps"]
+        add_into(param, wrap(places.with_values((values / scale)._array)), -rate)

@@ -23,6 +23,7 @@ class Adam(ComposedOptimizer):
     Raises ValueError for options out of range.
     """
 
+    _sparse_refusal = "Adam does not support sparse gradients, please consider SparseAdam instead"
     _elementwise_state = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     _rule = "Adam"
     _rule_dtypes = "fdeE"

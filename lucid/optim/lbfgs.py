@@ -128,7 +128,7 @@ class LBFGS(Optimizer):
         """The gradients of all parameters in one vector, zeros for those without one; of complex ones both parts."""
         parts = []
         for param in self.param_groups[0]["params"]:
-            grad = param.new_zeros(param.shape) if param.grad is None else param.grad
+            grad = param.new_zeros(param.shape) if param.grad is None else param.grad.to_dense()
             parts.append(_pairs(grad.reshape(-1)) if param.is_complex() else grad.reshape(-1))
         return cat(parts, 0)
 

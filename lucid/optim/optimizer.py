@@ -63,6 +63,8 @@ class Optimizer:
     # Names of state tensors with the shape and dtype of their parameter, the first one always there: checked before a step.
     _elementwise_state: tuple[str, ...] = ()
 
+    _takes_sparse = False  # whether gradients may be sparse
+    _sparse_refusal = ""  # the error about others, if it says more than that
     _stepping = False  # whether the hooks around a step are running it
 
     _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
@@ -165,6 +167,8 @@ class Optimizer:
                     continue
                 array, its = param._array, grad._array
                 shape, dtype, device = array.shape, array.dtype, array.device  # that of an array is cheaper than a tensor's
+                if its.__class__ is not array.__class__ and hasattr(its, "is_sparse") and not self._takes_sparse:
+                    raise RuntimeError(self._sparse_refusal or f"{type(self).__name__} does not support sparse gradients")
                 if its.shape != shape or its.dtype != dtype or its.device != device:
                     raise RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got "
                                        f"{describe_one(grad)} for {describe_one(param)}. No parameter was changed.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._layout import strided
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, decayed
@@ -22,6 +23,7 @@ class SGD(ComposedOptimizer):
     """
 
     _elementwise_state = ("momentum_buffer",)
+    _takes_sparse = True
     _rule = "Sgd"
     _rule_dtypes = "fdeE"
     _numbers = ()
@@ -75,6 +77,24 @@ class SGD(ComposedOptimizer):
             first.append(new)
             written.append(param)
         step_together("sgd", rows, {"first": first}, options, written)
+
+    def _update_sparse(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        """Only the rows of the gradient are written. Raises RuntimeError with weight decay, which would change all."""
+        from ..ops.sparse.values import add_into  # with the first sparse gradient
+
+        grad = decayed(grad, param, float(group["weight_decay"]))
+        momentum, state = group["momentum"], self.state[param]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        if grad.layout is strided:
+            param.sub_(grad, alpha=float(group["lr"]))
+        else:
+            add_into(param, grad, -float(group["lr"]))
 
     def _rule_options(self, group: Group) -> tuple[float, ...]:
         return group["momentum"], group["dampening"], group["nesterov"]

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from .. import _dtypes
+from .. import _dtypes, _recording
 from ..autograd.grad_mode import no_grad
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
@@ -124,6 +124,7 @@ class AveragedModel(Module):
         """What the averaged copy of the model returns."""
         return self.module(*args, **kwargs)
 
+    @_recording.as_it_is
     @no_grad()
     def update_parameters(self, model: Module) -> None:
         """Take the present parameters of `model`, which may be on another device, into the average.

@@ -2,6 +2,8 @@
 
 `safetensors`, `npz`: the file formats.
 `pytorch`: PyTorch's own files.
+`shards`: state dicts in several files with an index, and the folders of published models.
+`progress`: a bar while large files are read.
 `reading`: what their readers share.
 `structure`: containers and plain values as JSON.
 `ties`: tensors over the same memory.
@@ -40,7 +42,7 @@ class LoadError(RuntimeError):
     """A file that `load` cannot read: not one of our formats, truncated or damaged."""
 
 
-def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
+def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None, max_shard_size: int | str | None = None) -> None:
     """Save tensors, NumPy arrays and scalars, and what Python programs keep beside them, such as state dicts and checkpoints:
 
     dictionaries (also OrderedDict, Counter, defaultdict), lists, tuples, sets, ranges, slices, `argparse.Namespace`, paths,
@@ -57,12 +59,25 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
     and share memory again when `load` has read them. A tensor on the device 'meta' is saved as its shape and dtype. All
     elements are read before the file appears at `f`, so a later step changes nothing in it.
 
+    With `max_shard_size`, bytes as a number or as ``"5GB"``, `f` is a folder for a state dict: it gets `model.safetensors`, or
+    where that would be larger `model-00001-of-00002.safetensors` and so on, and `model.safetensors.index.json` with the file of
+    each key (``format="pytorch"``: `pytorch_model.bin`), the names of Hugging Face. What an earlier save left there is removed::
+
+        lucid.save(model.state_dict(), "folder", max_shard_size="5GB")
+        model.load_state_dict(lucid.load("folder"))
+
     Raises, with nothing written, TypeError for objects of other types, and ValueError for what could not be read again: an object
     that contains itself, names of more tensors than the header of safetensors has room for (npz has); RuntimeError, with `f`
     as it was, if a tensor is written by another thread meanwhile: for that, save a snapshot that was taken between two steps,
     ``state_dict(copy=True)``. Writes that no version counts, through `numpy()` and `data`, are not noticed.
     """
-    if isinstance(f, (str, os.PathLike)):
+    if max_shard_size is not None:
+        from . import shards
+        if not isinstance(f, (str, os.PathLike)):
+            raise TypeError(f"with max_shard_size f must be the path of a folder, not {type(f).__name__}")
+        with _unchanged(_tensors_by_name(obj)):
+            shards.save(obj, f, max_shard_size, format, _write_part)
+    elif isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
         chosen = format or _FORMATS.get(path.suffix, "safetensors")
         if chosen == "pytorch":
@@ -85,10 +100,12 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
 
 
 def load(f: Path | IO[bytes], map_location: MapLocation = None, *, weights_only: bool | None = None, mmap: bool | None = None,
-         max_ratio: float | None = 100) -> Any:
+         max_ratio: float | None = 100, progress: bool | None = None) -> Any:
     """Load what `save` wrote, or any safetensors or npz file: then the result is a dictionary of tensors by name. PyTorch's files
     (.pt, .pth, .bin; zip and legacy) give the object that was saved in them, of tensors, parameters, sizes, dtypes, devices and
-    plain containers; whatever else is in one is refused by its name.
+    plain containers; whatever else is in one is refused by its name. A folder, or an index such as
+    `model.safetensors.index.json`, gives the tensors of all of its files in the order of the index, read file by file; an error
+    says which keys and files are not as the index says.
 
     Tensors are plain tensors on the CPU, or where `map_location` says, but those saved on the device 'meta' stay there:
     a device for all; a dictionary from the device that a tensor was saved from to another one (those that are not in it go to
@@ -98,18 +115,50 @@ def load(f: Path | IO[bytes], map_location: MapLocation = None, *, weights_only:
     Dictionaries keep their order, a state dict its `_metadata`. The format is recognised by the content. Nothing in a file is
     ever executed: `weights_only` changes nothing. ``mmap=True`` reads the elements from the file when they are used; it needs a
     path, and safetensors or PyTorch's zip format. Compressed npz files may become at most `max_ratio` times as large in
-    memory, beyond 256 MiB; None lifts that. Raises `LoadError`, a RuntimeError, that says what is wrong, for a file that is
-    truncated, damaged or of another format.
+    memory, beyond 256 MiB; None lifts that. A bar of tqdm shows how far it is: `progress` says whether, by default from 1 GiB
+    on a terminal. Raises `LoadError`, a RuntimeError, that says what is wrong, for a file that is truncated, damaged or of
+    another format.
     """
     move = mover(map_location)
     if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as file:
-            return _read(file if file.seekable() else io.BytesIO(file.read()), f"'{os.fspath(f)}'", move, bool(mmap), max_ratio)
+        return _load_path(f, move, bool(mmap), max_ratio, progress)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not hasattr(f, "read"):
         raise TypeError(f"expected a path or a binary file to read from, not {type(f).__name__}")
     return _read(_from_its_start(f), f"file {getattr(f, 'name', type(f).__name__)!s}", move, False, max_ratio)
+
+
+def _load_path(path: Path, move: Callable[[Tensor, Device], Tensor], mapped: bool, max_ratio: float | None,
+               progress: bool | None) -> Any:
+    from . import shards
+    from .progress import bar, opened
+    try:
+        index = shards.index_of(path)
+        files = [path] if index is None else shards.files(index)
+        shown = None if mapped else bar(sum(os.stat(file).st_size for file in files), progress)
+        with contextlib.nullcontext() if shown is None else shown:
+            def read(path: Path) -> Any:
+                with opened(path, shown) as file:
+                    return _read(file if file.seekable() else io.BytesIO(file.read()), f"'{os.fspath(path)}'", move, mapped,
+                                 max_ratio)
+
+            return read(path) if index is None else shards.load(index, read)
+    except Damaged as error:
+        raise LoadError(f"cannot load '{os.fspath(path)}': {error}") from error
+
+
+def _tensors_by_name(obj: Any) -> dict[str, Tensor]:
+    return {key: value for key, value in obj.items() if isinstance(value, Tensor)} if isinstance(obj, dict) else {}
+
+
+def _write_part(part: dict[str, Tensor], format: str) -> Callable[[IO[bytes]], None]:
+    """A function that writes `part` to an open file."""
+    if format == "pytorch":
+        from . import pytorch
+        return lambda file: pytorch.write(file, part)
+    structure, tensors = _packed(part)
+    return lambda file: _backend(format).write(file, structure, tensors)
 
 
 _FORMATS = {".npz": "npz", **dict.fromkeys((".pt", ".pth", ".bin"), "pytorch")}

@@ -49,7 +49,8 @@ def write(file: IO[bytes], structure: str, tensors: dict[str, Tensor]) -> None:
             dtype, shape = _PARTS[dtype], [*shape, 2]
         begin, end = end, end + tensor.nbytes
         header[name] = {"dtype": _CODES[dtype], "shape": shape, "data_offsets": [begin, end]}
-    header["__metadata__"] = {"lucid": structure, "lucid.complex": json.dumps(complex_names)}
+    # Some readers ask for the library whose shapes the tensors have: they are PyTorch's.
+    header["__metadata__"] = {"format": "pt", "lucid": structure, "lucid.complex": json.dumps(complex_names)}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER:

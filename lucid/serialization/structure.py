@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
+from .._layout import Layout
 from ..backends import Device, meta_module
 from ..backends.memory_format import memory_axes
 from ..tensor import Size, Tensor, wrap
@@ -62,6 +63,8 @@ class _Packer:
         if isinstance(value, Tensor):
             if value.is_meta:
                 return {"meta": [value.dtype.name, list(value.shape), list(memory_axes(value._array))]}
+            if value.layout is not Layout.strided:
+                return self.sparse(value, path)
             return {"tensor": self.name(value, path)}
         if kind in (np.ndarray, np.memmap):
             name = self.name(wrap(np.asarray(self.storable(value, path))), path)
@@ -89,6 +92,12 @@ class _Packer:
             raise TypeError(f"cannot save {where(path)}: a {kind.__name__} is none of tensor, array, number, string, bytes, "
                             "bool, None, dictionary, list, tuple, set, range, slice, path, namespace, dtype and device")
         return packed
+
+    def sparse(self, value: Tensor, path: tuple[str, ...]) -> dict[str, Any]:
+        """The layout and the shape of a sparse tensor, whether it is coalesced, and its parts."""
+        array = value._array
+        parts = [self.pack(wrap(part), (*path, str(number))) for number, part in enumerate(array.parts())]
+        return {"sparse": [value.layout.name, list(value.shape), array.coalesced, parts]}
 
     def container(self, value: Any, path: tuple[str, ...]) -> dict[str, Any] | None:
         """The structure of a container and all that is in it; None for anything else."""
@@ -191,6 +200,9 @@ def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
         if "_metadata" in tree:
             mapping._metadata = _unpack(tree["_metadata"], tensors)
         return mapping
+    if kind == "sparse":
+        layout, shape, coalesced, parts = content
+        return _sparse(layout, shape, coalesced, [_unpack(part, tensors) for part in parts])
     if kind in ("Namespace", "SimpleNamespace"):
         import argparse  # by those who use it
 
@@ -202,6 +214,17 @@ def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
     if kind in _VALUES:
         return _VALUES[kind](content)
     raise Damaged(f"its structure is damaged (unknown kind {kind!r})")
+
+
+def _sparse(layout: str, shape: list[int], coalesced: bool | None, parts: list[Tensor]) -> Tensor:
+    """A sparse tensor of its parts, whose indices are checked."""
+    from ..ops.sparse import creation  # with the first sparse tensor
+
+    if Layout[layout] is Layout.sparse_coo:
+        indices, values = parts
+        return creation.sparse_coo_tensor(indices, values, shape, is_coalesced=coalesced)
+    compressed, plain, values = parts
+    return creation.sparse_compressed_tensor(compressed, plain, values, shape, layout=Layout[layout])
 
 
 def _bounds(value: Any) -> tuple[Any, Any, Any]:

@@ -16,9 +16,17 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..random import fork_rng
 from ..tensor import Tensor
+from .selective_checkpoint import (
+    CheckpointPolicy,
+    Reading,
+    Saving,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+           "checkpoint_sequential", "create_selective_checkpoint_contexts", "noop_context_fn", "set_checkpoint_debug_enabled",
+           "set_checkpoint_early_stop"]
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 _early_stop: ContextVar[bool | None] = ContextVar("lucid_checkpoint_early_stop", default=None)
@@ -158,12 +166,32 @@ class _Frame:
                                   {k: _Argument(v) if isinstance(v, Tensor) else v for k, v in kwargs.items()})
         self.surroundings, self.context, self.early_stop, self.check = surroundings, context, early_stop, check
         self.places: list[weakref.ref[_Place]] = []  # the graph holds them as long as they are needed
-        self.complete = False
+        self.kept: list[_Place] | None = None  # inside of an operation whose result may be kept: what it saves
+        self.count = 0  # of the tensors that are there again
 
     def pack(self, tensor: Tensor) -> _Place:
         place = _Place(len(self.places), tensor)
         self.places.append(weakref.ref(place))
+        if self.kept is not None:
+            place.tensor = tensor
+            self.kept.append(place)
         return place
+
+    @contextlib.contextmanager
+    def keeping(self) -> Iterator[list[_Place]]:
+        """Keep what is saved inside; yields the places of that."""
+        places: list[_Place] = []
+        self.kept = places
+        try:
+            yield places
+        finally:
+            self.kept = None
+
+    def skip(self, saved: int) -> None:
+        """Go on after an operation that is not computed again, and has saved so many tensors."""
+        self.count += saved
+        if self.early_stop and self.count == len(self.places) and saved:
+            raise _Stop
 
     def unpack(self, place: _Place) -> Tensor:
         if place.tensor is None:
@@ -175,16 +203,15 @@ class _Frame:
         return tensor
 
     def _compute_again(self) -> None:
-        count = 0
+        self.count = 0
 
         def pack(tensor: Tensor) -> Tensor:
-            nonlocal count
-            place = self.places[count]() if count < len(self.places) else None
+            place = self.places[self.count]() if self.count < len(self.places) else None
             if place is not None:
                 self._compare(place, tensor)
                 place.tensor = tensor
-            count += 1
-            if self.early_stop and count == len(self.places):
+            self.count += 1
+            if self.early_stop and self.count == len(self.places):
                 raise _Stop
             return tensor
 
@@ -193,10 +220,10 @@ class _Frame:
         with (contextlib.suppress(_Stop), self.surroundings.again(), self.context, enable_grad(),
               graph.saved_tensors_hooks(pack, _itself)):
             self.function(*args, **kwargs)
-        if count != len(self.places):
+        if self.count != len(self.places):
             raise CheckpointError("lucid.utils.checkpoint: A different number of tensors was saved during the original forward "
                                   f"and recomputation.\nNumber of tensors saved during forward: {len(self.places)}\n"
-                                  f"Number of tensors saved during recomputation: {count}.")
+                                  f"Number of tensors saved during recomputation: {self.count}.")
 
     def _compare(self, place: _Place, tensor: Tensor) -> None:
         meta = tuple(tensor.shape), tensor.dtype, tensor.device
@@ -226,6 +253,9 @@ def _without_reentrance(function: Callable[..., Any], args: Any, kwargs: Any, pr
     stop = _early_stop.get()
     frame = _Frame(function, args, kwargs, _Surroundings(preserve), again_context, early_stop if stop is None else stop,
                    determinism_check == "default")
+    for context in (forward_context, again_context):
+        if isinstance(context, (Saving, Reading)):
+            context.frame = frame
     with graph.saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
         return function(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Writes what PyTorch has and lucid lacks into docs/differences.md: ``python -m tests.parity.missing``."""
+"""Writes what lucid has of PyTorch's names, and what it lacks, into docs/coverage.md: ``python -m tests.parity.missing``."""
 from __future__ import annotations
 
 import fnmatch
@@ -6,20 +6,25 @@ import importlib
 import inspect
 import pathlib
 import pkgutil
+import re
 import sys
 import types
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[2] / "kernels")]
 
 import lucid  # noqa: E402
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "differences.md"
-HEAD = """
-## What PyTorch has and lucid lacks
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
+#: The modules of PyTorch with an `__all__` that `import torch` imports, also where lucid has none of them.
+MODULES = pathlib.Path(__file__).with_name("namespaces.txt")
+HEAD = """# What of PyTorch is there
 
-By namespace: every public name of PyTorch 2.13, `*` for any characters. Written by `python -m tests.parity.missing`: do not edit.
-An attribute that is missing raises AttributeError; for the large subjects it says what to do instead.
+Every public name of PyTorch 2.13, namespace by namespace: those that lucid has, and what it lacks, `*` for any characters. Written
+by `python -m tests.parity.missing`: do not edit. An attribute that is missing raises AttributeError; for the large subjects it says
+what to do instead. What is there and differs stands in [differences.md](differences.md).
 
 """
 #: PyTorch's namespaces, and lucid's where they have another name.
@@ -27,8 +32,10 @@ NAMESPACES = {name: name for name in """Tensor nn nn.functional nn.init nn.utils
     nn.utils.parametrizations nn.utils.stateless optim optim.lr_scheduler optim.swa_utils linalg fft special autograd
     autograd.functional autograd.forward_ad autograd.graph func random serialization distributions distributions.constraints
     distributions.transforms distributions.kl distributions.utils distributions.constraint_registry distributed multiprocessing
-    nn.attention nn.parallel testing amp hub utils._pytree utils.checkpoint utils.dlpack utils.hooks""".split()}
+    nn.attention nn.parallel overrides testing amp hub utils._pytree utils.checkpoint utils.dlpack utils.hooks""".split()}
 NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu"}
+#: Modules that need another package: whether that is installed changes nothing.
+OPTIONAL = ("onnx", "utils.tensorboard")
 #: Shell patterns, for names that stand together where lucid has none of them.
 PATTERNS = """[!i]*_copy *sparse* *quantize* q_* qint* quint* cudnn_* miopen_* mkldnn_* fbgemm_* sym_* Sym* *Storage rnn_* *autocast*
     float8_* int[1-7] uint[1-7] bits[1-9]* *_polynomial_* *bessel_* batch_norm_* native_* *_with_indices *Stream* CUDA* *Tensor
@@ -45,7 +52,7 @@ def _find(root: Any, name: str) -> Any:
                 importlib.import_module(f"{root.__name__}.{part}")
             except ModuleNotFoundError:
                 return None
-        root = getattr(root, part)
+        root = getattr(root, part, None) or sys.modules[f"{root.__name__}.{part}"]  # torch.optim deletes the names of its modules
     return root
 
 
@@ -68,7 +75,9 @@ def _is_public(name: str, value: Any, space: Any) -> bool:
 def public(space: Any) -> list[str]:
     """The public names of a namespace of PyTorch."""
     listed = () if inspect.isclass(space) else getattr(space, "__all__", ())
-    return sorted(name for name in set(listed or dir(space)) if hasattr(space, name) and _is_public(name, getattr(space, name), space))
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of names that are deprecated
+        return sorted(name for name in set(listed or dir(space))
+                      if hasattr(space, name) and _is_public(name, getattr(space, name), space))
 
 
 def _together(missing: list[str], names: list[str]) -> list[str]:
@@ -89,33 +98,76 @@ def _submodules(package: Any) -> list[str]:
     return sorted(name for name in found if not name.startswith("_"))
 
 
+def _title(theirs: str, ours: str) -> str:
+    title = f"`torch.{theirs}`" if theirs else "`torch`"
+    return title if theirs == ours else f"{title}, here `lucid.{ours}`"
+
+
+def _elsewhere() -> Iterator[str]:
+    """Further modules with an `__all__`."""
+    yield from (name for name in MODULES.read_text(encoding="utf-8").split() if name not in NAMESPACES)
+
+
 def text() -> str:
-    """The section of the page."""
+    """The page."""
     import torch
 
-    lines = [HEAD, "| namespace | lacks |", "| --- | --- |"]
-    for theirs, ours in NAMESPACES.items():
+    summary, sections = ["| namespace | names | there |", "| --- | --- | --- |"], []
+    absent: dict[str, int] = {}
+    for theirs in (*NAMESPACES, *_elsewhere()):
+        if f"{theirs}.".startswith(tuple(f"{name}." for name in OPTIONAL)):
+            continue
+        ours = NAMESPACES.get(theirs, re.sub(r"^(utils\.data|cuda)\b", lambda m: NAMESPACES[m[0]], theirs))
         space, own = _find(torch, theirs), _find(lucid, ours)
         names = public(space)
-        missing = [name for name in names if own is None or not hasattr(own, name)]
-        if missing:
-            title = f"`torch.{theirs}`" if theirs else "`torch`"
-            title += f", here `lucid.{ours}`" if theirs != ours else ""
-            shown = "all of it" if own is None else " ".join(f"`{name}`" for name in _together(missing, names))
-            lines.append(f"| {title} | {shown} |")
-    known = {*NAMESPACES, "utils", "cuda"}
+        if own is None:
+            subject = next(".".join(parts) for parts in _beginnings(theirs) if _find(lucid, NAMESPACES.get(".".join(parts), ".".join(parts)))
+                           is None)
+            absent[subject] = absent.get(subject, 0) + len(names)
+            continue
+        missing = [name for name in names if not hasattr(own, name)]
+        there = [name for name in names if name not in missing]
+        summary.append(f"| {_title(theirs, ours)} | {len(names)} | {len(there)} |")
+        sections.append(f"## {_title(theirs, ours)}\n\nThere: {_listed(there)}\n\nLacks: {_listed(_together(missing, names))}\n")
+    known = {*NAMESPACES, *OPTIONAL, "utils", "cuda"}
     for name in ("", "utils"):
-        package = _find(torch, name)
         prefix = f"{name}." if name else ""
-        absent = [f"{prefix}{part}" for part in _submodules(package) if f"{prefix}{part}" not in known and _find(lucid, f"{prefix}{part}") is None]
-        lines.append(f"| modules of `torch{'.' if name else ''}{name}` | {' '.join(f'`{part}`' for part in absent)} |")
-    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+        for part in _submodules(_find(torch, name)):
+            if f"{prefix}{part}" not in known and _find(lucid, f"{prefix}{part}") is None:
+                absent.setdefault(f"{prefix}{part}", 0)
+    modules = "\n".join(f"- `torch.{subject}`: none" + f" of {count} names" * (count > 0) for subject, count in sorted(absent.items()))
+    return HEAD + "\n".join(summary) + f"\n\n## Modules that are not there\n\n{modules}\n\n" + "\n".join(sections)
 
 
-def page() -> str:
-    """The page, with the section as it should be."""
-    return PAGE.read_text(encoding="utf-8").partition(HEAD)[0] + text()
+def _beginnings(name: str) -> Iterator[list[str]]:
+    parts = name.split(".")
+    yield from (parts[:count] for count in range(1, len(parts) + 1))
+
+
+def _listed(names: list[str]) -> str:
+    return " ".join(f"`{name}`" for name in names) or "nothing"
+
+
+def sections(page: str) -> dict[str, tuple[list[str], list[str]]]:
+    """What a page says: PyTorch's namespace, the names that are there, and the patterns of those that are not."""
+    found = re.findall(r"^## `torch\.?([\w.]*)`[^\n]*\n\nThere: ([^\n]*)\n\nLacks: ([^\n]*)$", page, re.MULTILINE)
+    return {name: (re.findall(r"`([^`]+)`", there), re.findall(r"`([^`]+)`", lacks)) for name, there, lacks in found}
+
+
+def absent_subjects(page: str) -> list[str]:
+    """PyTorch's modules of which lucid has nothing."""
+    return re.findall(r"^- `torch\.([\w.]+)`: none", page, re.MULTILINE)
+
+
+def _with_all() -> str:
+    """The modules with an `__all__` after ``import torch``, for a fresh process."""
+    import torch  # noqa: F401
+
+    names = [name.removeprefix("torch.") for name, module in list(sys.modules.items())
+             if name.startswith("torch.") and isinstance(getattr(module, "__all__", None), (list, tuple)) and "._" not in name]
+    return "\n".join(sorted(names)) + "\n"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    MODULES.write_text(_with_all(), encoding="utf-8")
+    PAGE.write_text(text(), encoding="utf-8")

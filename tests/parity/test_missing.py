@@ -1,6 +1,7 @@
 """What PyTorch has and lucid lacks: the page lists it, and errors of the large subjects say what to do instead."""
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import re
 
@@ -10,31 +11,51 @@ import lucid
 from lucid._namespace import absent
 from tests.parity import missing
 
-ROWS = re.findall(r"^\| `torch\.?([\w.]*)`[^|]*\| (.*) \|$", missing.PAGE.read_text(encoding="utf-8").partition(missing.HEAD)[2], re.MULTILINE)
+SECTIONS = missing.sections(missing.PAGE.read_text(encoding="utf-8"))
+ABSENT = missing.absent_subjects(missing.PAGE.read_text(encoding="utf-8"))
+
+
+def _ours(theirs: str) -> str:
+    return missing.NAMESPACES.get(theirs, re.sub(r"^(utils\.data|cuda)\b", lambda m: missing.NAMESPACES[m[0]], theirs))
 
 
 def test_page_is_up_to_date() -> None:
     torch = pytest.importorskip("torch")
     if not torch.__version__.startswith("2.13"):
         pytest.skip("the page is about PyTorch 2.13")
-    assert missing.PAGE.read_text(encoding="utf-8") == missing.page(), "run: python -m tests.parity.missing"
+    assert missing.PAGE.read_text(encoding="utf-8") == missing.text(), "run: python -m tests.parity.missing"
 
 
-def test_what_the_page_says_is_missing() -> None:
+def test_what_the_page_says() -> None:
     """Also where PyTorch is not installed."""
-    for theirs, shown in ROWS:
-        space = missing._find(lucid, missing.NAMESPACES[theirs])
-        names = re.findall(r"`(\w+)`", shown)
-        assert shown == "all of it" if space is None else names and not [name for name in names if hasattr(space, name)]
+    assert len(SECTIONS) > 100
+    for theirs, (there, lacks) in SECTIONS.items():
+        space = missing._find(lucid, _ours(theirs))
+        assert not [name for name in there if not hasattr(space, name)], theirs
+        assert not [name for name in lacks if name.isidentifier() and hasattr(space, name)], theirs
+    assert not [name for name in ABSENT if missing._find(lucid, _ours(name)) is not None]
+
+
+@pytest.mark.torch
+def test_no_name_is_forgotten() -> None:
+    """Each name of an `__all__` stands in the section of its namespace, or the page says that lucid has nothing of it."""
+    torch = pytest.importorskip("torch")
+    for theirs in (*missing.NAMESPACES, *missing.MODULES.read_text(encoding="utf-8").split()):
+        if any(f"{theirs}.".startswith(f"{subject}.") for subject in ABSENT):
+            continue
+        space = missing._find(torch, theirs)
+        there, lacks = SECTIONS[theirs]
+        for name in missing.public(space):
+            assert name in there or any(fnmatch.fnmatchcase(name, pattern) for pattern in lacks), f"torch.{theirs}.{name}"
 
 
 @pytest.mark.parametrize("name", [
-    "jit", "export", "onnx", "sparse_coo_tensor", "quantize_per_tensor", "optim.SparseAdam"])
+    "jit", "export", "nested", "quantize_per_tensor"])
 def test_large_subjects_say_what_to_do(name: str) -> None:
     module, _, attribute = f"lucid.{name}".rpartition(".")
     space = importlib.import_module(module)
     assert not hasattr(space, attribute)
-    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{attribute}': .*docs/differences.md") as caught:
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{attribute}': .*docs/coverage.md") as caught:
         getattr(space, attribute)
     assert caught.value.name == attribute
 
@@ -58,16 +79,6 @@ def test_what_the_advice_names_is_there() -> None:
             importlib.import_module("lucid")
             assert missing._find(lucid, name.rpartition(".")[0]) is not None and eval(f"lucid.{name}", {"lucid": lucid})
     assert callable(lucid.autograd.functional.jvp) and callable(lucid.nn.Module.bfloat16)
-
-
-def test_sparse_gradients_are_refused() -> None:
-    weight, indices = lucid.randn(3, 2, requires_grad=True), lucid.tensor([0, 1])
-    for call in (lambda: lucid.nn.functional.embedding(indices, weight, sparse=True),
-                 lambda: lucid.nn.functional.embedding_bag(indices, weight, lucid.tensor([0]), sparse=True),
-                 lambda: lucid.nn.Embedding(3, 2, sparse=True)(indices),
-                 lambda: lucid.nn.EmbeddingBag(3, 2, sparse=True)(indices, lucid.tensor([0]))):
-        with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
-            call()
 
 
 def test_what_the_page_called_missing_or_different_and_is_not() -> None:

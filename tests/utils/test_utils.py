@@ -87,10 +87,10 @@ def test_tensorboard_gets_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     class Writer:
-        def __init__(self, place: str) -> None:
-            self.place = place
+        def __init__(self, logdir: str, *others: Any) -> None:
+            self.logdir = logdir
 
-        def add_scalar(self, tag: str, value: Any, global_step: int | None = None) -> None:
+        def add_scalar(self, tag: str, value: Any, global_step: int | None = None, walltime: float | None = None) -> None:
             seen.append((tag, value, global_step))
 
         def add_scalars(self, tag: str, values: Any) -> None:
@@ -101,9 +101,30 @@ def test_tensorboard_gets_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorboardX", module)
     from lucid.utils.tensorboard import SummaryWriter
 
-    writer = SummaryWriter("runs")
+    writer = SummaryWriter(log_dir=pathlib.Path("runs"))
     writer.add_scalar("loss", lucid.tensor(2.0, requires_grad=True), global_step=3)
     writer.add_scalars("both", {"a": lucid.ones(1)})
     assert seen[0][0::2] == ("loss", 3) and isinstance(seen[0][1], np.ndarray) and isinstance(seen[1]["a"], np.ndarray)
+    assert writer.get_logdir() == writer.log_dir == "runs"
     with pytest.raises(NotImplementedError, match="add_graph"):
         writer.add_graph(None)
+
+
+def test_tensorboard_writes_files(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("tensorboardX")
+    from lucid.utils.tensorboard import FileWriter, RecordWriter, SummaryWriter
+
+    assert FileWriter and RecordWriter
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("loss", lucid.ones(1), 1, new_style=True, double_precision=True)
+        writer.add_tensor("weights", lucid.ones(2, 3))
+        writer.add_histogram("bf16", lucid.rand(10).bfloat16())
+        writer.add_image_with_boxes("boxes", lucid.rand(3, 8, 8), lucid.tensor([[1.0, 1, 5, 5]]), rescale=2)
+        writer.add_hparams({"lr": 0.1}, {"loss": lucid.ones(())}, {"lr": [0.1, 0.2]}, run_name="first")
+        with pytest.raises(TypeError, match="same type"):
+            writer.add_hparams({"lr": 0.1}, {}, {"lr": ["fast"]})
+        with pytest.raises(TypeError, match="dictionary"):
+            writer.add_hparams([], {})
+        with pytest.raises(ValueError, match="reshape"):
+            writer.add_scalar("loss", lucid.ones(2), new_style=True)
+    assert len(list(tmp_path.glob("events*"))) == len(list((tmp_path / "first").glob("events*"))) == 1

@@ -19,8 +19,7 @@ WIDTH = 8192
 def measure(given: Time) -> Iterator[dict[str, Any]]:
     """A row for each ceiling."""
     import cupy
-
-    from bench.gpu_roofline import GpuRoofline
+    from lucid_kernels.measuring.gpu_roofline import GpuRoofline
 
     small = place() != GPU
     for name, size in COPIES.items():

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.timing import FAKED, is_fake
+from lucid_kernels.measuring.timing import FAKED, is_fake
 
 _MOST = 50  # calls of a group
 _BYTES = 256 << 20  # of a copy

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from lucid_kernels.measuring.timing import FAKED, is_fake
+
 from bench.gpu.place import SIMULATOR, place
-from bench.timing import FAKED, is_fake
 
 if TYPE_CHECKING:
     from bench.gpu.part import Time

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from lucid_kernels.measuring.timing import FAKE
+
 from bench.environment import child_environment
-from bench.timing import FAKE
 
 PLACE = "LUCID_BENCH_PLACE"
 #: For `outcomes`: the file for them, and whether memory is full of NaN.

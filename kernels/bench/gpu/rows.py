@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from lucid_kernels.measuring.rounds import Pace
+
 from bench import gpu_targets, targets
-from bench.driver import Driver, Pace, WorkerFailed
+from bench.driver import Driver, WorkerFailed
 from bench.gpu.place import GPU, SIMULATOR, place
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ of host and device arrays is an error.
 `guard`: device memory between inaccessible pages.
 `symbols`: the shared variables of a built library.
 `errors`: the exceptions.
+`nvrtc`: what a kernel takes of a chip.
 `mutation`, `mutants`: declared bugs, and bugs planted wherever a kernel has a place for them.
 
 A source can check for the simulator with ``#ifdef LUCID_SIMULATOR``. What it must not use: inline PTX without such a

@@ -9,6 +9,7 @@
 `sorting`: order statistics and searches.
 `matmul`, `linear`, `vectors`: products of matrices; `linear` and its gradients; products and distances of vectors.
 `linalg`, `linalg_gradients`, `elimination`: decompositions and systems; their gradients; Gaussian elimination of batches.
+`ldl`: factors of symmetric matrices, on the host.
 `fft`: Fourier transforms.
 `convolution`, `unfold`: 3-d convolution as 2-d ones; windows as columns.
 `windows`: where windows lie.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families
-from ..common import attention, complex, linalg_gradients
+from ..common import attention, complex, ldl, linalg_gradients
 from ..device import Device
 from ..merge import merge
 from . import (
@@ -37,7 +37,7 @@ del TABLE["fused"]
 TABLE.update(merge(
     TABLE, elementwise.table(TABLE), creation.TABLE, manipulation.TABLE, pad.TABLE, elements.TABLE, embedding_bag.TABLE,
     masks.TABLE, sorting.TABLE, scans.TABLE, sums.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
-    fractional_pooling.TABLE))
+    fractional_pooling.TABLE, ldl.table(np.asarray, np.asarray)))
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, interpreter.table(TABLE), complex.table(np, TABLE), nll_loss.table(TABLE), vectors.table(TABLE), fft.table(TABLE),

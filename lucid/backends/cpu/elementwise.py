@@ -129,7 +129,15 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
         return function(*operands, **attributes) if out is None else function(*operands, out=out, **attributes)
 
     forms: dict[str, Function] = {"alpha": add_scaled, "value": with_value, "": (unary, binary, ternary)[row.arrays - 1]}
-    return forms.get(row.attributes, general)
+    chosen: Any = forms.get(row.attributes, general)
+    if not row.attributes and not exact:
+        def direct(*operands: Any) -> Function | None:
+            """NumPy's function, if that is what computes operands of these layouts."""
+            x = next(operand for operand in operands if operand.__class__ is np.ndarray)
+            return function if x.size < few and x.itemsize != 2 else None
+
+        chosen.direct = direct
+    return chosen  # type: ignore[no-any-return]
 
 
 def with_half_precision(by_formula: Implementation, kernel: Function) -> Function:

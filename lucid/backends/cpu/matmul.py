@@ -53,4 +53,34 @@ def linear_grad(g: Array, x: Array | None, weight: Array | None, *, with_bias: b
     return to_x, to_weight, sum(rows, axis=0, keepdims=False) if to_bias is None else to_bias
 
 
+def _linear_of(x: Array, weight: Array, bias: Array | None) -> Kernel | None:
+    """What `linear` does for small matrices of these layouts, without a look at them."""
+    if bias is None or not x.dtype == weight.dtype == bias.dtype or x.ndim != 2 or not bias.flags.c_contiguous or (
+            not kernels.are_small(x, weight.T)):
+        return None
+    multiply = np.matmul
+
+    def linear_of(x: Array, weight: Array, bias: Array) -> Array:
+        result = multiply(x, weight.T)
+        result += bias
+        return result
+
+    return linear_of
+
+
+def _linear_grad_of(g: Array, x: Array | None, weight: Array | None, *, with_bias: bool) -> Kernel | None:
+    """The same of `linear_grad`."""
+    if x is None or weight is None or not with_bias or not g.dtype == x.dtype == weight.dtype or g.ndim != 2 or x.ndim != 2 or (
+            not (kernels.are_small(g, weight) and kernels.are_small(g.T, x))):
+        return None
+    multiply = np.matmul
+
+    def linear_grad_of(g: Array, x: Array, weight: Array, *, with_bias: bool) -> tuple[Array, Array, Array]:
+        return multiply(g, weight), multiply(g.T, x), sum(g, axis=0, keepdims=False)
+
+    return linear_grad_of
+
+
+linear.direct = _linear_of  # type: ignore[attr-defined]
+linear_grad.direct = _linear_grad_of  # type: ignore[attr-defined]
 TABLE: dict[str, Kernel] = merge(_matmul, {"linear": linear, "linear_grad": linear_grad})

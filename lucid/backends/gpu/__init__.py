@@ -1,6 +1,7 @@
 """GPUs: CuPy, and our CUDA kernels.
 
 `backend`: the table.
+`graphs`: work that is captured once and launched again.
 `memory`: CuPy's pool with its peaks, pinned host memory, copies for which the host does not wait.
 `convolution`: of volumes, and with ReLU.
 `elementwise`: a function for each row of `lucid.backends.elementwise`.

@@ -30,6 +30,7 @@ from . import (  # noqa: E402
     elementwise,
     fft,
     fractional_pooling,
+    graphs,
     indexing,
     linalg,
     manipulation,
@@ -41,10 +42,13 @@ from . import (  # noqa: E402
 )
 
 Array = Any
+NAME = "gpu"
 ndarray = cupy.ndarray
 streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
 raise_pending = launch.raise_pending
 kept_numbers = multi_tensor.Numbers
+Graph, Draws, make_graph_pool, prepare_capture = graphs.Graph, graphs.Draws, graphs.make_pool, graphs.prepare
+Static, copy_into, own_copy = graphs.Static, graphs.copy_into, graphs.own_copy
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
 TABLE: dict[str, Callable[..., Any]] = {}

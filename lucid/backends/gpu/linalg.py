@@ -12,7 +12,7 @@ from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import recording
 
-from ..common import linalg, linear, matmul
+from ..common import ldl, linalg, linear, matmul
 from ..merge import merge
 from ..sizes import LARGE
 from . import planning
@@ -30,7 +30,7 @@ def _svd(x: Array, **attributes: bool) -> Any:
 # CuPy says nothing of singular matrices by itself.
 TABLE: dict[str, Kernel] = merge(
     linalg.table(cupy, cupy.linalg, _svd, lambda: cupyx.errstate(linalg="raise")),
-    planning.all_planned(matmul.table(products.matmul, LARGE)))
+    planning.all_planned(matmul.table(products.matmul, LARGE)), ldl.table(cupy.asnumpy, cupy.asarray))
 
 
 def sum_of_rows(rows: Array, axis: int, keepdims: bool) -> Array:

@@ -16,6 +16,7 @@ from .rules import TABLE
 __all__ = ["TABLE", "blank", "device_of", "from_array", "ndarray", "synchronize", "to_device", "to_host"]
 
 Array = Any
+NAME = "meta"
 ndarray = MetaArray
 _DEVICE = Device("meta")
 

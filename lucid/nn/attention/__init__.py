@@ -2,6 +2,9 @@
 
 lucid has one implementation for each device, fused and exact; the choice is kept, for programs that read it, and changes no
 number. Not imported with lucid.
+
+`flex_attention`: attention with a function of the scores, and a mask by blocks.
+`block_mask`: such masks.
 """
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from .attention import MultiheadAttention as MultiheadAttention
 from .module import Module
 
 

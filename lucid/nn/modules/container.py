@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any, Self
@@ -423,3 +424,14 @@ def _string(key: Any) -> str:
         raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
                         f"'{type(key).__name__}').")
     return key
+
+
+class Container(Module):
+    """Submodules by keywords: a Module, with a FutureWarning."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+                      "instead.", FutureWarning, stacklevel=2)
+        super().__init__()
+        for key, value in kwargs.items():
+            self.add_module(key, value)

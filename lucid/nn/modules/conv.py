@@ -70,6 +70,10 @@ class _ConvNd(Module):
                 widths += [self.padding[dim]] * 2
         return widths
 
+    @property
+    def _reversed_padding_repeated_twice(self) -> Sequence[int]:
+        return self._borders() if isinstance(self.padding, str) else tuple(self._borders())
+
     def extra_repr(self) -> str:
         """Channels and sizes; what has its default is left out."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -143,7 +147,7 @@ class Conv3d(_Conv):
     _function = staticmethod(F.conv3d)
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     """What the transposed convolutions share."""
 
     _dims: ClassVar[int]
@@ -183,7 +187,7 @@ class _ConvTranspose(_ConvNd):
         return tuple(n - low for n, low in zip(output_size, smallest, strict=True))
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of a one-dimensional convolution: (N, C_in, L) to (N, C_out, L'), or the same without N. Options as in
     `ConvTranspose2d`.
     """
@@ -192,7 +196,7 @@ class ConvTranspose1d(_ConvTranspose):
     _function = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of a two-dimensional convolution: (N, C_in, H, W) to (N, C_out, H', W'), or the same without N.
 
     `weight` is (in_channels, out_channels / groups, kernel height, kernel width), `bias` (out_channels,) or None. With strides
@@ -204,7 +208,7 @@ class ConvTranspose2d(_ConvTranspose):
     _function = staticmethod(F.conv_transpose2d)
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of a three-dimensional convolution: (N, C_in, D, H, W) to (N, C_out, D', H', W'), or the same without N.
     Options as in `ConvTranspose2d`.
     """

@@ -53,6 +53,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A linear layer that PyTorch's dynamic quantization leaves alone; here a linear layer."""
+
+
 class Bilinear(Module):
     """``y[o] = x1 @ weight[o] @ x2 + bias[o]``: (…, in1_features) and (…, in2_features) to (…, out_features).
 

@@ -330,3 +330,12 @@ class TripletMarginWithDistanceLoss(_Loss):
         """Three tensors (…, D)."""
         return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
                                                    margin=self.margin, swap=self.swap, reduction=self.reduction)
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` by its old name, with a FutureWarning."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.", FutureWarning,
+                      stacklevel=2)
+        super().__init__(*args, **keywords)

@@ -90,64 +90,67 @@ class ZeroPad3d(_ZeroPad):
     _dims = 3
 
 
-class ReflectionPad1d(_Pad):
+class _ReflectionPadNd(_Pad):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
     """What mirrors at its edges would show around the last one dimension."""
 
     _dims = 1
-    _mode = "reflect"
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """What mirrors at its edges would show around the last two dimensions."""
 
     _dims = 2
-    _mode = "reflect"
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """What mirrors at its edges would show around the last three dimensions."""
 
     _dims = 3
-    _mode = "reflect"
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPadNd(_Pad):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
     """Copies of its edges around the last one dimension."""
 
     _dims = 1
-    _mode = "replicate"
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Copies of its edges around the last two dimensions."""
 
     _dims = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Copies of its edges around the last three dimensions."""
 
     _dims = 3
-    _mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class _CircularPadNd(_Pad):
+    _mode = "circular"
+
+
+class CircularPad1d(_CircularPadNd):
     """Its other end around the last one dimension."""
 
     _dims = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPadNd):
     """Its other end around the last two dimensions."""
 
     _dims = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPadNd):
     """Its other end around the last three dimensions."""
 
     _dims = 3
-    _mode = "circular"

@@ -88,6 +88,18 @@ class RNNBase(Module):
         """The parameters, a list for each direction of each layer."""
         return [[getattr(self, name) for name in self._names(suffix)] for _, suffix in self._runs()]
 
+    @property
+    def _all_weights(self) -> list[list[str]]:
+        return [self._names(suffix) for _, suffix in self._runs()]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
     def flatten_parameters(self) -> None:
         """Does nothing: there is no layout of parameters that runs faster. Here for code that calls it."""
 

@@ -11,6 +11,7 @@ from ...ops.nn.multi_head_attention import canonical_masks
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -72,6 +73,13 @@ class _Layer(Module):
         output: Tensor = getattr(self, name)(x, memory, memory, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal,
                                              need_weights=False)[0]
         return output
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 for ReLU, 2 for GELU, 0 for another activation."""
+        if self.activation is F.relu or isinstance(self.activation, ReLU):
+            return 1
+        return 2 if self.activation is F.gelu or isinstance(self.activation, GELU) else 0
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         output: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))

@@ -36,3 +36,21 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     return [given if given is not None else default
             for given, default in zip(out_size, defaults[-len(out_size):], strict=True)]
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """`device`, `dtype` and `memory_format` of the keywords of a constructor, also those in its keyword `factory_kwargs`.
+
+    Raises TypeError for other keywords, and for one that is given twice.
+    """
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    if not kwargs.keys() <= simple | {"factory_kwargs"}:
+        raise TypeError(f"unexpected kwargs {kwargs.keys() - simple - {'factory_kwargs'}}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for key in sorted(simple & kwargs.keys()):
+        if key in found:
+            raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
+        found[key] = kwargs[key]
+    return found

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes, backends
+from ... import _dtypes, _recording, backends
+from ..._layout import strided
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import INFERENCE
 from ...autograd.grad_mode import mode as grad_mode
-from ...backends import Device
+from ...backends import Device, dlpack
 from ...backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ...tensor import Tensor, as_array, mark_inference, wrap
 from .._methods import register
@@ -104,18 +105,23 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of any object with `__dlpack__`, on the CPU or a GPU; with `copy`, or for another `device`
-    than the object's, a copy. Raises ValueError for another device if `copy` is False.
+    """A tensor that shares the memory of any object with `__dlpack__`, or of a capsule, on the CPU or a GPU; with `copy`, or for
+    another `device` than the object's, a copy. What must not be written to cannot be written to as a tensor either.
+
+    Raises ValueError for another device if `copy` is False, AssertionError for `device` or `copy` with a capsule, RuntimeError
+    for a capsule that was used before.
     """
-    kind = ext_tensor.__dlpack_device__()[0]
-    array = np.from_dlpack(ext_tensor) if kind == 1 else backends.gpu_module().from_dlpack(ext_tensor)
-    result = _finish(as_array(array), False)
-    if device is None or device_for(device) == result.device:
-        return result.clone() if copy else result
-    if copy is False:
-        raise ValueError(f"cannot move DLPack tensor from device {result.device} to {device_for(device)} without copying. Set "
-                         "copy=None or copy=True.")
-    return result.to(device_for(device))
+    if not hasattr(ext_tensor, "__dlpack__") and not (device is copy is None):
+        raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+    target = None if device is None else device_for(device)
+    if copy is False and target is not None:
+        kind, index = ext_tensor.__dlpack_device__()
+        if (kind == 1) != (target.type == "cpu") or (kind == 2 and target != Device("gpu", index)):
+            raise ValueError(f"cannot move DLPack tensor from device {(int(kind), int(index))} to {target} without copying. Set "
+                             "copy=None or copy=True.")
+    array = dlpack.array_of(ext_tensor, copy, lambda source: backends.gpu_module().from_dlpack(source))
+    result = _finish(_dtypes.canonical(array), False)
+    return result if target is None or target == result.device else result.to(target)
 
 
 @fills_out
@@ -179,6 +185,8 @@ def like(input: Tensor, memory_format: Any, make: Callable[[Sequence[int]], Tens
     Raises RuntimeError for a memory format of another rank.
     """
     array = input._array
+    if input.layout is not strided:
+        raise NotImplementedError(f"a tensor like one of layout {input.layout} has no elements but zeros. Use to_dense() first.")
     if memory_format is not preserve_format:
         axes = require_format("like", memory_format).axes(array.ndim)
     else:
@@ -192,7 +200,16 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     chosen = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     device = input.device if device is None else device
     number = fitted(require_number("full_like", "fill_value", fill_value), chosen)
+    if number == 0 and input.layout is not strided:
+        return _none_kept(input, chosen, device, requires_grad)
     return like(input, memory_format, lambda shape: _filled(tuple(shape), number, chosen, device, requires_grad))
+
+
+def _none_kept(input: Tensor, dtype: np.dtype, device: Any, requires_grad: bool) -> Tensor:
+    """A sparse tensor like `input` without any elements."""
+    made = wrap(input._array.emptied()).to(device=device, dtype=dtype)
+    made.requires_grad = requires_grad
+    return made
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -212,6 +229,8 @@ def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     """Uninitialised memory with the shape, and by default the dtype, device and memory format, of `input`."""
     dtype = input.dtype if dtype is None else dtype
     device = input.device if device is None else device
+    if input.layout is not strided:
+        return _none_kept(input, _dtypes.as_dtype(dtype), device, requires_grad)
     return like(input, memory_format, lambda shape: empty(tuple(shape), dtype=dtype, device=device,
                                                           requires_grad=requires_grad))
 
@@ -288,7 +307,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
         raise RuntimeError("number of steps must be non-negative")
     start, end, chosen = ends_and_dtype("linspace", start, end, dtype)
     array = backends.create("linspace", device_for(device), {"start": start, "stop": end, "num": steps})
-    return _finish(array.astype(chosen, copy=False), requires_grad)
+    return _finish(_recording.constant(array.astype(chosen, copy=False)), requires_grad)
 
 
 @fills_out

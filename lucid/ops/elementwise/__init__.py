@@ -10,6 +10,8 @@
 `unary`: functions of one tensor.
 `trigonometry`: circular and hyperbolic functions.
 `special`: error functions, normal distribution, Bessel functions.
+`bessel`, `bessel_tables`: Bessel and Airy functions, and the coefficients of their series.
+`polynomials`: orthogonal polynomials.
 `gamma`: gamma functions.
 `float_parts`: `frexp`.
 `fused`: compositions of operations as one kernel.

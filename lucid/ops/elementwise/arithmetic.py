@@ -5,6 +5,7 @@ import functools
 from typing import Any
 
 from ... import _dtypes
+from ..._namespace.foreign import refused
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, UnaryOp, Vjp, elementwise
@@ -232,7 +233,7 @@ def _minus(self: Tensor, other: Operand) -> Any:
         _refuse_bool(self, other)
         if is_operand(other):
             raise
-        return NotImplemented
+        return refused(_minus, (self, other), {})
 
 
 def _scaled(input: Operand, other: Operand, alpha: Any) -> Operand:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
+from ..._namespace.foreign import refused
 from ...autograd.op import Op
 from ...backends import note_read, run
 from ...tensor import Tensor
@@ -86,7 +87,7 @@ def _operator(compare: Callable[[Op, Any, Any], Tensor], op: Op) -> Callable[[Te
         except TypeError:
             if is_operand(other):
                 raise
-            return NotImplemented
+            return refused(compared, (self, other), {})
 
     compared.__name__ = compared.__qualname__ = f"__{op.name}__"
     return compared

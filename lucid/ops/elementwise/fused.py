@@ -24,6 +24,8 @@ def _floats(input: Any, arguments: Sequence[Any]) -> Any:
     """The array of the first argument of a formula; None if it cannot be fused, or another argument cannot."""
     if isinstance(input, Tensor):
         array = input._array
+        if hasattr(array, "is_sparse"):
+            return None
         if _dtypes.is_floating(array.dtype) and not (arguments and any(map(_is_complex, arguments))):
             return array
     return None

@@ -10,6 +10,7 @@
 `solve`: systems and inverses.
 `triangular`: triangular systems and Cholesky factors.
 `lu`: LU factorization and systems solved by it.
+`ldl`: factors of symmetric matrices that are not definite, and systems solved by them.
 `qr_svd`: QR and singular value decompositions.
 `eig`: eigenvalues and eigenvectors.
 `lowrank`: the largest singular values by random projections.

@@ -18,11 +18,13 @@ from .._independence import with_zero_curvature, zeros_for
 from .._methods import register
 from .._operands import canonical_dim, promote, require_tensor
 from .._out import accepts_out
-from ..conversion import real
+from ..conversion import imag, real
 from ..elementwise.clamp import clip
 from ..elementwise.fused import fused_formula, fused_if_large
+from ..elementwise.trigonometry import tan
 from ..elementwise.unary import exp, expm1, log1p
 from ..elementwise.where import where
+from ..manipulation.complex import complex
 
 __all__ = ("log_softmax", "relu", "sigmoid", "softmax", "tanh")  # the ones in lucid itself; all are in nn.functional
 METHODS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
@@ -207,7 +209,8 @@ def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``. Integers become the default float dtype."""
     kind = require_tensor("sigmoid", input)._array.dtype.kind
     if kind == "c":
-        return (tanh(input * 0.5) + 1) * 0.5
+        half = complex(real(input) * 0.5, imag(input) * 0.5)  # times a complex number infinities become NaN
+        return (tanh(half) + 1) * 0.5
     return _sigmoid(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)
 
 
@@ -216,10 +219,8 @@ def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent. Integers become the default float dtype."""
     kind = require_tensor("tanh", input)._array.dtype.kind
     if kind == "c":
-        # On the side where exp cannot overflow.
-        sign = where(real(input.detach()) > 0, 1.0, -1.0).to(input.dtype)
-        e = expm1(input * sign * -2)
-        return -sign * e / (e + 2)
+        turned = tan(complex(-imag(input), real(input)))  # tanh z = -i tan(i z)
+        return complex(imag(turned), -real(turned))
     return _tanh(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)
 
 

@@ -10,6 +10,7 @@ from ...autograd.op import Op, UnaryOp, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..indexing.index import check_bounds
+from ..indexing.nonzero import nonzero
 from ..linalg.vector_norms import vector_norm
 from ..sorting.unique import unique
 
@@ -37,8 +38,36 @@ def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding
     return vjp
 
 
+def sparse_rows(rows: Tensor, indices: Tensor, shape: tuple[int, ...], padding_idx: int | None) -> Tensor:
+    """The sparse gradient of a table of `shape`: `rows` (n, D) at `indices` (n,), without those of the padding."""
+    from ..sparse.values import rows_at  # with the first sparse gradient
+
+    if padding_idx is not None:
+        kept = nonzero(indices != padding_idx).reshape(-1)
+        rows, indices = rows[kept], indices[kept]
+    return rows_at(rows, indices, shape)
+
+
+def _sparse_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Vjp:
+    shape = weight._array.shape
+
+    def vjp(g: Tensor, y: Any) -> tuple[Tensor, None]:
+        return sparse_rows(g.reshape(indices._array.size, shape[1]), indices.reshape(-1), shape, padding_idx), None
+
+    return vjp
+
+
+def _refusing_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Vjp:
+    def vjp(g: Tensor, y: Any) -> Any:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+
+    return vjp
+
+
 # Without a check of the indices, which may have any shape.
 embedding_op = Op("embedding", _embedding_rule)
+_sparse_embedding = Op("embedding", _sparse_rule)
+_embedding_with_frequency = Op("embedding", _refusing_rule)
 # The sums of the rows of one number: also for the bags of `embedding_bag`.
 sum_rows = Op("embedding_grad", _sum_rows_rule)
 
@@ -50,11 +79,10 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     The row `padding_idx` gets no gradient; with `scale_grad_by_freq` the gradient of a row is divided by the number of its
     occurrences. With `max_norm`, rows that are named and have a larger norm of order `norm_type` are first scaled down to it, in
     `weight` itself. Raises IndexError for an index out of range, on a GPU at the next wait for the device; RuntimeError for other
-    dtypes and shapes; AssertionError for a `padding_idx` out of range; NotImplementedError for `sparse`.
+    dtypes and shapes; AssertionError for a `padding_idx` out of range. With `sparse` the gradient is a sparse tensor of the rows
+    that were named, and cannot be scaled by frequency (RuntimeError in `backward`).
     """
     require_tensor("embedding", input), require_tensor("embedding", weight)
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients are not supported; use sparse=False")
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input._array.dtype not in _INDICES:
@@ -67,6 +95,9 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     check_bounds(input._array, 0, rows, "index out of range in self")
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
+    if sparse:
+        return _embedding_with_frequency(weight, input, padding_idx=padding_idx) if scale_grad_by_freq else (
+            _sparse_embedding(weight, input, padding_idx=padding_idx))
     result = embedding_op(weight, input, padding_idx=padding_idx)
     if weight.requires_grad and scale_grad_by_freq:
         scale = frequency_scale(input.reshape(-1), weight)
@@ -116,9 +147,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     largest = int(indices.max())
     if num_classes == -1:
+        backends.note_read(indices)
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     result = tensor.new_zeros((*indices.shape, num_classes))
-    backends.run("scatter", (result._array, indices[..., None], 1), {"axis": indices.ndim, "out": result._array})
+    backends.run("scatter", (result._array, tensor.unsqueeze(-1)._array, 1), {"axis": indices.ndim, "out": result._array})
     return result

@@ -1,6 +1,7 @@
 """Bags of rows of a table, summed, averaged or with their maxima: embeddings of bags of words."""
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,17 +16,18 @@ from ..elementwise.where import where
 from ..indexing.gather_scatter import gather_op
 from ..indexing.index import IndexBoundsError, check_bounds
 from ..manipulation.joining import cat
-from .embedding import embedding_op, frequency_scale, renormalize, sum_rows
+from .embedding import embedding_op, frequency_scale, renormalize, sparse_rows, sum_rows
 
 __all__ = ()  # a function of nn.functional only
 _INDICES = (_dtypes.int64, _dtypes.int32)
 _WEIGHTS = (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16)
 
 
-def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tensor, factors: Tensor | None, scale: Tensor | None
-          ) -> Vjp:
+def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tensor, factors: Tensor | None, scale: Tensor | None,
+          *, sparse: bool = False) -> Vjp:
     needs_weight, _, _, needs_factors, _ = needs
-    rows = weight._array.shape[0]
+    shape = weight._array.shape
+    rows = shape[0]
     table = weight if needs_factors else None
 
     def vjp(g: Tensor, y: Any) -> Sequence[Any]:
@@ -36,7 +38,9 @@ def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tenso
         if needs_weight:
             if factors is not None:
                 slopes = slopes * factors.unsqueeze(1)
-            to_weight = sum_rows(slopes if scale is None else slopes * scale, indices, rows=rows, padding_idx=None)
+            slopes = slopes if scale is None else slopes * scale
+            to_weight = (sparse_rows(slopes, indices, shape, None) if sparse else
+                         sum_rows(slopes, indices, rows=rows, padding_idx=None))
         return to_weight, None, None, to_factors, None
 
     return vjp
@@ -45,6 +49,8 @@ def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tenso
 # The sums of bags: of weight (V, D), indices (n,), the edges of the bags (B + 1,), factors (n,) or None, and what the gradient of
 # each row is multiplied by, (n, 1) or None.
 _bag_sums = Op("bag_sums", _rule)
+# The same with a sparse gradient of the table.
+_sparse_bag_sums = Op("bag_sums", functools.partial(_rule, sparse=True))
 # The rows in which the maxima of bags stand, -1 for those of empty bags.
 _bag_maxima = Op("bag_maxima")
 
@@ -66,8 +72,8 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     Differentiable any number of times.
 
     Raises ValueError and RuntimeError for shapes, dtypes and offsets that do not fit, IndexError (a RuntimeError too) for indices
-    out of range, on a GPU at the next wait for the device; NotImplementedError for `sparse` and for `per_sample_weights` of means
-    and maxima.
+    out of range, on a GPU at the next wait for the device; NotImplementedError for `per_sample_weights` of means and maxima. With
+    `sparse` the gradient of `weight` is a sparse tensor of the rows that were named.
     """
     require_tensor("embedding_bag", input), require_tensor("embedding_bag", weight)
     if weight.dtype == _dtypes.int64 and input.is_floating_point():
@@ -108,8 +114,20 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         rows_of_maxima = _bag_maxima(weight, indices, edges)
         return where(rows_of_maxima >= 0, gather_op(weight, rows_of_maxima.clamp(min=0), axis=0), 0)
     scale = frequency_scale(indices, weight) if scale_grad_by_freq and weight.requires_grad else None
-    sums = _bag_sums(weight, indices, edges, factors, scale)
+    sums = (_sparse_bag_sums if sparse else _bag_sums)(weight, indices, edges, factors, scale)
     return sums if mode != "mean" else sums / _bag_lengths(edges, dtype=weight.dtype)
+
+
+def of_bags(weight: Tensor, indices: Tensor, offsets: Tensor, include_last: bool, padding_idx: int | None, maxima: bool
+            ) -> tuple[Tensor, Tensor, Tensor]:
+    """The bag of each index, the lengths of bags, and the rows of the maxima, or the lengths again."""
+    edges = _bag_edges(offsets, count=indices._array.shape[0], include_last=include_last)
+    bags = _bag_indices(edges, count=indices._array.shape[0])
+    if padding_idx is not None:
+        indices, _, edges = _without(padding_idx, indices, None, edges)
+    lengths = edges[1:] - edges[:-1]
+    rows = _bag_maxima(weight.detach(), indices, edges).clamp(min=0) if maxima else lengths
+    return bags, lengths, rows
 
 
 def _without(padding_idx: int, indices: Tensor, factors: Tensor | None, edges: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
@@ -141,8 +159,8 @@ def _check_mode(mode: str, scale_grad_by_freq: bool, sparse: bool) -> None:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if sparse:
-        raise NotImplementedError("embedding_bag: sparse gradients are not supported; use sparse=False")
+    if sparse and scale_grad_by_freq:
+        raise RuntimeError("embedding_bag: scale_grad_by_freq not supported with sparse gradients")
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, offsets: Tensor | None, factors: Tensor | None) -> None:

@@ -13,6 +13,7 @@ from ..manipulation.padding import pad
 from ..random import dropout as random_dropout
 from . import convolution as convolutions
 from . import embedding as tables
+from . import embedding_bag as bags
 from . import grid_sampling, group_normalization, normalization, piecewise_activation
 from .losses import ctc_loss as ctc
 from .losses import likelihood_loss, loss, margin_loss
@@ -105,6 +106,26 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     """The rows of `weight` named by `indices`; a `padding_idx` below 0 is none."""
     chosen = None if padding_idx < 0 else padding_idx
     return tables.embedding(indices, weight, chosen, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+_MODES = ("sum", "mean", "max")
+
+
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+                  sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums (`mode` 0), means (1) or maxima (2) of the rows of `weight` in bags of `indices` that begin at `offsets`; the bag
+    of each index, the lengths of the bags, and of maxima the rows that they come from, else the lengths again.
+
+    Without paddings; `padding_idx` below 0 is none.
+    """
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"embedding_bag: mode must be 0, 1 or 2, but got {mode}")
+    padding = None if padding_idx is None or padding_idx < 0 else padding_idx
+    result = bags.embedding_bag(indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq, mode=_MODES[mode], sparse=sparse,
+                                per_sample_weights=per_sample_weights, include_last_offset=include_last_offset,
+                                padding_idx=padding)
+    return result, *bags.of_bags(weight, indices, offsets, include_last_offset, padding, mode == 2)
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:

@@ -28,7 +28,7 @@ def draw(like: Tensor, size: int, p: float) -> dict[str, Any]:
     """The attributes of a draw for `size` elements, four random numbers to a block of the counter; where `like` is on the device
     'meta', it takes none.
     """
-    seed, offset = (0, 0) if like.is_meta else _random.default_generator.take(-(-size // 4))
+    seed, offset = (0, 0) if like.is_meta else _random.default_generator.take(-(-size // 4), like.is_cuda)
     return {"p": float(p), "seed": seed, "offset": offset}
 
 

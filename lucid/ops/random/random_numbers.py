@@ -21,7 +21,7 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
     """Counters for `count` elements, of which a block gives `per_block`; the device 'meta' takes none."""
     if device.type == "meta":
         return {"seed": 0, "offset": 0}
-    seed, offset = (generator or _random.default_generator).take(-(-count // per_block))
+    seed, offset = (generator or _random.default_generator).take(-(-count // per_block), device.type == "gpu")
     return {"seed": seed, "offset": offset}
 
 

@@ -14,7 +14,7 @@ from .._operands import require_tensor
 from .._out import accepts_out
 from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_tensors
-from ..reduction.axes import within
+from ..reduction.axes import require_within
 from ._binomial import binomial_numbers
 from .random_numbers import random_floats, refuted
 
@@ -35,8 +35,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Gener
         return with_zero_gradients(coins(x, p, generator), input)
     if not _dtypes.is_floating(x.dtype):
         raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{type_name(x.dtype)}\'')
-    if not (x.is_meta or within(x, 0, 1)):
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    require_within(x, 0, 1, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return with_zero_gradients(coins(x, x, generator), input)
 
 
@@ -71,8 +70,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > x.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not (x.is_meta or within(x, 0, _LARGEST)):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    require_within(x, 0, _LARGEST, "probability tensor contains either `inf`, `nan` or element < 0")
     rows = x if x.ndim == 2 else wrap(x._array.reshape(1, -1))
     drawn = _draw(rows.to(_dtypes.float64), num_samples, replacement, generator)
     return drawn if x.ndim == 2 else wrap(drawn._array.reshape(num_samples))
@@ -96,8 +94,7 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
 
 
 def _require_sums(totals: Tensor) -> None:
-    if not (totals.is_meta or within(totals, _SMALLEST, math.inf)):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    require_within(totals, _SMALLEST, math.inf, "invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:

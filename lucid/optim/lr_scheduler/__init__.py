@@ -19,15 +19,15 @@ from typing import Any
 from ..optimizer import Optimizer
 from .chained import ChainedScheduler
 from .cyclic import CyclicLR
-from .factors import FunctionLR, MultiplicativeLR, PolynomialLR
+from .factors import FunctionLR, MultiplicativeLR, NoamScheduler, PolynomialLR
 from .one_cycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler, _LRScheduler, set_option
 from .warm_restarts import CosineAnnealingWarmRestarts
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
-           "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
-           "ReduceLROnPlateau", "SequentialLR", "StepLR"]
+           "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "NoamScheduler", "OneCycleLR",
+           "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
 
 class LambdaLR(FunctionLR):

@@ -1,4 +1,4 @@
-"""Schedules that multiply the learning rate by a factor of the epoch: MultiplicativeLR, PolynomialLR."""
+"""Schedules by a factor of the epoch: MultiplicativeLR, PolynomialLR, and NoamScheduler of lucid 2.x."""
 from __future__ import annotations
 
 import types
@@ -72,3 +72,27 @@ class PolynomialLR(LRScheduler):
     def _get_closed_form_lr(self) -> list[Any]:
         left = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * left**self.power for base in self.base_lrs]
+
+
+class NoamScheduler(LRScheduler):
+    """The learning rate ``factor * model_size**-0.5 * min(n**-0.5, n * warmup_steps**-1.5)`` of step n, whatever it was before.
+
+    Raises ValueError for a size, number of steps or factor that is not positive.
+
+    Source: Vaswani et al., "Attention is all you need", 2017.
+    """
+
+    def __init__(self, optimizer: Optimizer, model_size: int, warmup_steps: int, factor: float = 1.0,
+                 last_epoch: int = -1) -> None:
+        for name, number in (("model_size", model_size), ("warmup_steps", warmup_steps), ("factor", factor)):
+            if number <= 0:
+                raise ValueError(f"{name} must be positive, not {number}.")
+        self.model_size, self.warmup_steps, self.factor = model_size, warmup_steps, factor
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """See the class."""
+        self._warn_outside_step()
+        step = max(self.last_epoch, 1)
+        rate = self.factor * self.model_size**-0.5 * min(step**-0.5, step * self.warmup_steps**-1.5)
+        return [rate for _ in self.base_lrs]

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lucid_kernels.measuring.rounds import Pace
+from lucid_kernels.measuring.timing import measure_block
+from lucid_kernels.measuring.verdicts import median_interval
 
 from bench import compare, environment, peak_memory, plot, run
 from bench.case import Side, largest_error, load
-from bench.driver import Driver, Pace, median_interval
+from bench.driver import Driver
 from bench.report import header, row
-from bench.timing import measure_block
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 

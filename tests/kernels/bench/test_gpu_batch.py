@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels import simulator
+from lucid_kernels.measuring.timing import FAKE
 
 from bench.driver import WorkerFailed
 from bench.gpu import batch, clock, outcomes, part, place, roofline_rows, rows, suite, tables, tuning
 from bench.gpu.batch import SHARES, Batch
 from bench.host import stub
-from bench.timing import FAKE
 from lucid.backends.gpu_probe import gpu_problem
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -294,7 +294,7 @@ def faked(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("faked")
 def test_ceilings() -> None:
-    measured = importlib.import_module("bench.gpu_roofline").GpuRoofline()
+    measured = importlib.import_module("lucid_kernels.measuring.gpu_roofline").GpuRoofline()
     assert measured.peak(arithmetic="tf32") == pytest.approx(3 * measured.peak(arithmetic="3xtf32"))
     assert measured.floor(1 << 20, "triad", 1 << 40, arithmetic="bfloat16")
 

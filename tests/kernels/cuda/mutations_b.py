@@ -133,6 +133,12 @@ def check_adaptive() -> None:
         np.testing.assert_array_equal(where_.get(), where)
 
 
+def check_stored() -> None:
+    import cupy as cp
+
+    test_random.check_stored(cp)
+
+
 # ---- random --------------------------------------------------------------------------------------------------------
 def check_random() -> None:
     import cupy as cp
@@ -323,6 +329,7 @@ MUTATIONS = [
     # random_uniform, random_normal, random_integers: the store matches once, in the helper, and once in each kernel
     Mutation(RANDOM, "nine rounds", r"round < 10", "round < 9", check_random, inside=PHILOX),
     Mutation(RANDOM, "32-bit counter", r"\(unsigned\)\(counter >> 32\)", "0u", check_random, inside=PHILOX),
+    Mutation(RANDOM, "stored: always from the first block", r"at\[1\] \+ offset", "at[1]", check_stored, inside=PHILOX),
     Mutation(RANDOM, "tail", r"q \* Numbers<T>::count, n\)", "q * Numbers<T>::count, n + 1)", check_random),
     Mutation(RANDOM, "uniform: 23 bits", r"\(float\)\(w\.y >> 8\)", "(float)(w.y >> 9 << 1)", check_random),
     Mutation(RANDOM, "uniform: the end", r"number < range\.top \? number : range\.top", "number", check_random),

@@ -8,6 +8,7 @@ import sys
 from types import ModuleType
 
 import pytest
+from lucid_kernels.simulator import nvrtc
 
 from .conftest import NEEDS_COMPILER
 
@@ -32,17 +33,18 @@ def tool() -> ModuleType:
     return module
 
 
-def test_the_log_of_ptxas_is_read(tool: ModuleType) -> None:
-    assert tool.parse_log(LOG) == {
-        "_Z1kIfEvPT_": tool.Resources(registers=40, shared=128, stack=16, spills=20),
-        "plain": tool.Resources(registers=8),
+def test_the_log_of_ptxas_is_read() -> None:
+    assert nvrtc.parse_log(LOG) == {
+        "_Z1kIfEvPT_": nvrtc.Resources(registers=40, shared=128, stack=16, spills=20),
+        "plain": nvrtc.Resources(registers=8),
     }
 
 
 def test_more_resources_are_a_problem_and_less_are_not(tool: ModuleType, tmp_path: pathlib.Path) -> None:
     baseline = {"sm_90 f k": tool.Resources(40, 128, 0, 0)}
-    tool.write_baseline(tmp_path / "resources.json", baseline)
+    tool.write_baseline(tmp_path / "resources.json", baseline, {"sm_90 f": "1f"})
     assert tool.read_baseline(tmp_path / "resources.json") == baseline
+    assert tool.read_digests(tmp_path / "resources.json") == {"sm_90 f": "1f"}
     assert not tool.compare({"sm_90 f k": tool.Resources(46, 128, 0, 0)}, baseline)
     assert not tool.compare({"sm_90 f k": tool.Resources(20, 0, 0, 0)}, baseline)
     assert tool.compare({"sm_90 f k": tool.Resources(47, 128, 0, 0)}, baseline) == ["sm_90 f k: registers 40 -> 47"]
@@ -52,12 +54,48 @@ def test_more_resources_are_a_problem_and_less_are_not(tool: ModuleType, tmp_pat
 
 @NEEDS_COMPILER
 def test_kernels_compile_within_the_baseline(tool: ModuleType) -> None:
-    """Two families for one architecture; `kernels/compile_check.py`, which CI runs too, takes all: a minute of the processor."""
-    found, failures = tool.check(["softmax", "embedding"], ["sm_90"])
+    """Two families for one architecture; `kernels/compile_check.py` takes all."""
+    found, failures = tool.check([("sm_90", "softmax"), ("sm_90", "embedding")])
     assert not failures and found
     baseline = tool.read_baseline(tool.BASELINE)
     assert not tool.compare(found, baseline)
     assert {key.split()[1] for key in baseline} == set(tool.source.names())
+
+
+def test_a_changed_family_is_compiled_again(
+    tool: ModuleType, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And no other one; a new compiler changes all."""
+    version, compiled = "13.0", []
+
+    class Nvrtc:
+        @property
+        def version(self) -> str:
+            return version
+
+    def check(jobs: list[tuple[str, str]], processes: int = 1) -> tuple[dict[str, object], list[str]]:
+        compiled.append(jobs)
+        return {f"{' '.join(job)} k": tool.Resources(registers=8) for job in jobs}, []
+
+    texts = {"first": "a", "second": "b"}
+    monkeypatch.setattr(tool, "BASELINE", tmp_path / "resources.json")
+    monkeypatch.setattr(tool, "Nvrtc", Nvrtc)
+    monkeypatch.setattr(tool, "check", check)
+    monkeypatch.setattr(tool.source, "names", lambda: tuple(texts))
+    monkeypatch.setattr(tool.source, "load", texts.get)
+
+    def run(*options: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["compile_check.py", "--arch", "sm_90", *options])
+        result: int = tool.main()
+        return result
+
+    assert run("--update") == run("--changed") == 0
+    texts["second"] = "c"
+    assert run("--changed") == run("--changed", "--update") == run("--changed") == 0
+    version = "13.1"
+    assert run("--changed") == 0
+    both = [("sm_90", "first"), ("sm_90", "second")]
+    assert compiled == [both, [], both[1:], both[1:], [], both]
 
 
 @NEEDS_COMPILER

@@ -361,3 +361,21 @@ def test_a_capture_does_not_run_and_forbids_waiting(cp: ModuleType) -> None:
         graph.launch(stream)
     with pytest.raises(RuntimeError, match="default"):
         cp.cuda.Stream.null.begin_capture()
+
+
+@NEEDS_COMPILER
+def test_what_is_captured_last_has_its_memory(cp: ModuleType) -> None:
+    from lucid_kernels.cuda.matmul import products
+
+    x, pool, stream = cp.ones((3, 3), FLOAT), cp.cuda.MemoryPool(), cp.cuda.Stream(non_blocking=True)
+    products.matmul(x, x)
+    with stream, cp.cuda.using_allocator(pool.malloc):
+        stream.begin_capture()
+        y = products.matmul(products.matmul(x + 1, x), x)  # whose intermediate results are the pool's again
+        cp.copyto(y, cp.full((), 5, FLOAT), where=x > 1)
+        graph = stream.end_capture()
+    assert np.isnan(y.get()).all()
+    for number, expected in ((1, 18), (2, 5)):
+        x[...] = number
+        graph.launch()
+        assert (y.get() == expected).all()

@@ -55,8 +55,3 @@ def test_an_index_out_of_range(index, device):
 ])
 def test_errors(call, match):
     raises_like_torch(call, match)
-
-
-def test_what_is_not_supported_says_so():
-    with pytest.raises(NotImplementedError, match="sparse"):
-        F.embedding(lucid.tensor([1]), lucid.ones(5, 2), sparse=True)

@@ -164,6 +164,11 @@ def test_errors(call: Any, match: str) -> None:
     raises_like_torch(call, match)
 
 
-def test_sparse_gradients_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="sparse"):
-        F.embedding_bag(lucid.tensor([[0]]), lucid.ones(5, 2), sparse=True)
+def test_the_function_of_the_namespace_itself(device) -> None:
+    weight, indices = lucid.arange(12.0, device=device).reshape(4, 3), lucid.tensor([1, 2, 3, 0, 1], device=device)
+    offsets = lucid.tensor([0, 2, 2], device=device)
+    for mode, name in enumerate(("sum", "mean", "max")):
+        result, bags, lengths, rows = lucid.embedding_bag(weight, indices, offsets, mode=mode)
+        assert bool((result == F.embedding_bag(indices, weight, offsets, mode=name)).all())
+        assert bags.tolist() == [0, 0, 2, 2, 2] and lengths.tolist() == [2, 0, 3]
+        assert rows.tolist() == ([2, 0, 3] if mode < 2 else [[2, 2, 2], [0, 0, 0], [3, 3, 3]])

@@ -47,7 +47,7 @@ CREATION = [
     _made("triu_indices", lambda x: np.stack(np.triu_indices(3, 1, 4)),
         lambda lib, x: lib.triu_indices(3, 4, 1, device=x.device)),
     _made("from_numpy", lambda x: np.array([1.0, 2.0]), lambda lib, x: lib.from_numpy(np.array([1.0, 2.0])).to(**_like(x))),
-    _made("from_dlpack", lambda x: x, lambda lib, x: lib.from_dlpack(x.detach()), dtypes_differ=("bfloat16",)),
+    _made("from_dlpack", lambda x: x, lambda lib, x: lib.from_dlpack(x.detach())),
     Row("cartesian_prod", pair(a=(2,), b=(3,)), lambda a, b: np.stack(np.meshgrid(a, b, indexing="ij"), -1).reshape(-1, 2)),
     Row("complex", pair(), lambda a, b: a + 1j * b, out=True, dtypes_differ=("float16",)), Row("polar", pair(0.2), lambda r, t: r * np.exp(1j * t),
         out=True),

@@ -11,6 +11,7 @@
 `batch_reduce`: sums of products over images (batch-reduce GEMM).
 `prepacked`: products with one matrix again and again, packed once.
 `inner`: products inside a parallel kernel.
+`csr_matmul`: with a sparse matrix by rows.
 `dot`: the inner product of two vectors.
 `tiling`: how a product is cut into tiles.
 `packing`: operands in the order in which the blocks read them.

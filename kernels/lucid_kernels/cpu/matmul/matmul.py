@@ -41,6 +41,13 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
     return MATMUL.choose(problem_of(a, b, bias, out)).run(a, b, bias, out)
 
 
+def are_small(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether NumPy computes the product of two matrices of real numbers, which `matmul` sees at once."""
+    work = a.size * b.shape[1]
+    few = work < tuning.OUTER_FROM or (work <= tuning.OPENBLAS_THREADS_FROM and a.shape[1] > tuning.FEW_STEPS)
+    return a.dtype.char in "fd" and work > 0 and few
+
+
 def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:
     """``a @ b`` of matrices, and the sums of the rows of `a`; None instead where no product has them at hand."""
     if a.size * b.shape[1] < tuning.SHARED_FROM:  # the same without a look

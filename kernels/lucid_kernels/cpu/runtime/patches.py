@@ -1,7 +1,8 @@
 """What this package changes in other libraries, and which of their private parts it relies on. Imports no Numba.
 
 No other module assigns to an object of another library. With LUCID_PATCHES=0 nothing of `PATCHES` happens: kernels compile more
-slowly, and large arrays come from malloc. `SETTINGS` go through interfaces that the libraries document for that, and always hold.
+slowly, large arrays come from malloc, and dtypes have NumPy's attributes only. `SETTINGS` go through interfaces that the
+libraries document for that, and always hold.
 `RELIED_ON` are the methods that our subclasses override or call although they are private; a test compares their sources with
 those that they were written for.
 """
@@ -9,10 +10,14 @@ those that they were written for.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
 from typing import Any, NamedTuple
+
+import numpy as np
 
 VARIABLE = "LUCID_PATCHES"
 ENABLED = os.environ.get(VARIABLE) != "0"
@@ -51,6 +56,11 @@ PATCHES = {
         "NumPy's memory handler (NEP 49), in a context in which nothing runs but the making of one large array",
         "an array over a foreign buffer has a base, and its views have another base than itself",
         "the sum of two arrays of 4,194,304 elements takes 0.6 to 0.8 of the time: its memory has pages already", NUMPY),
+    "dtype_attributes": Change(
+        "numpy.dtype: names that PyTorch's dtypes have and NumPy's lack, such as is_floating_point",
+        "lucid's dtypes are NumPy's objects, whose class can neither be derived from nor assigned to; dtypes of our own would "
+        "have to be converted for each array",
+        "code that asks a dtype for them runs", NUMPY),
 }  # fmt: skip
 
 SETTINGS = {
@@ -169,6 +179,15 @@ def memory_handler(context: Context, set_handler: Callable[[Any], Any], handler:
     if not ENABLED:
         raise RuntimeError(f"{VARIABLE}=0")
     context.run(set_handler, handler)
+
+
+def dtype_attributes(attributes: Mapping[str, Any]) -> None:
+    """Give `attributes` to NumPy's dtypes where these have none of that name."""
+    if ENABLED:
+        (names,) = gc.get_referents(np.dtype.__dict__)
+        for name, attribute in attributes.items():
+            names.setdefault(name, attribute)
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.dtype))
 
 
 def set_threading_layer(layer: str) -> None:

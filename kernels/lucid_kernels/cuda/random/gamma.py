@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.random.random import as_uint64
 from lucid_kernels.cuda.runtime import launch
 
 
@@ -18,7 +19,7 @@ def random_gamma(shape: Any, *, seed: int, offset: int, log: bool = False, out: 
     y = launch.result(out, shape.shape, shape.dtype)
     if shape.size:
         least = np.float64(-np.inf if log else np.finfo(y.dtype).tiny)
-        counters = (np.uint64(number & 0xFFFFFFFFFFFFFFFF) for number in (seed, offset))
+        counters = map(as_uint64, (seed, offset))
         launch.kernel("gamma", f"random_gamma<{launch.ctype(shape.dtype)}>")(
             *launch.grid_1d(shape.size), (shape, y, np.int32(log), least, *counters, np.int64(shape.size)))
     return launch.deliver(y, out)

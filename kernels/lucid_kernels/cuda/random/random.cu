@@ -1,7 +1,10 @@
 // instantiate: random_uniform<float>, random_uniform<double>, random_normal<float>, random_normal<double>
 // instantiate: random_exponential<float>, random_exponential<double>
 // instantiate: random_integers<long long>, dropout<float>, dropout<double>
-// instantiate: dropout<__half>, dropout<__nv_bfloat16>
+// instantiate: random_uniform<float, true>, random_uniform<double, true>, random_normal<float, true>, random_normal<double, true>
+// instantiate: random_exponential<float, true>, random_exponential<double, true>
+// instantiate: random_integers<long long, true>, dropout<float, true>, dropout<double, true>
+// instantiate: dropout<__half>, dropout<__nv_bfloat16>, dropout<__half, true>, dropout<__nv_bfloat16, true>
 //
 // Random numbers of which element i depends on (seed, offset, i) only, not on the launch. A thread makes one block of four words at
 // a time.
@@ -52,41 +55,47 @@ template <typename T> __device__ __forceinline__ void store(const Numbers<T>& nu
     if (first + j < n) y[first + j] = numbers.at[j];
 }
 
-// ---- kernels: `blocks` blocks of words for n numbers
-template <typename T>
+// ---- kernels: `blocks` blocks of words for n numbers. The seeds of captured launches are `stored`: round keys that are not the
+// launch's own take 20 registers more.
+template <typename T, bool stored = false>
 __global__ void __launch_bounds__(256, 1)
 random_uniform(T* __restrict__ y, T span, T low, T top, u64 seed, u64 offset, i64 blocks, i64 n) {
+  const Draw draw = draw_of<stored>(seed, offset);
   GRID_STRIDE(q, blocks) {
     Numbers<T> made;
-    uniform(philox(offset + q, seed), Range<T>{span, low, top}, made);
+    uniform(philox(draw.offset + q, draw.seed), Range<T>{span, low, top}, made);
     store(made, y, q * Numbers<T>::count, n);
   }
 }
 
-template <typename T>
+template <typename T, bool stored = false>
 __global__ void __launch_bounds__(256, 1)
 random_exponential(T* __restrict__ y, u64 seed, u64 offset, i64 blocks, i64 n) {
+  const Draw draw = draw_of<stored>(seed, offset);
   GRID_STRIDE(q, blocks) {
     Numbers<T> made;
-    exponential(philox(offset + q, seed), made);
+    exponential(philox(draw.offset + q, draw.seed), made);
     store(made, y, q * Numbers<T>::count, n);
   }
 }
 
-template <typename T>
-__global__ void __launch_bounds__(256, 1) random_normal(T* __restrict__ y, u64 seed, u64 offset, i64 blocks, i64 n) {
+template <typename T, bool stored = false>
+__global__ void __launch_bounds__(256, 1)
+random_normal(T* __restrict__ y, u64 seed, u64 offset, i64 blocks, i64 n) {
+  const Draw draw = draw_of<stored>(seed, offset);
   GRID_STRIDE(q, blocks) {
     Numbers<T> made;
-    normal(philox(offset + q, seed), made);
+    normal(philox(draw.offset + q, draw.seed), made);
     store(made, y, q * Numbers<T>::count, n);
   }
 }
 
-template <typename T>
+template <typename T, bool stored = false>
 __global__ void __launch_bounds__(256, 1)
 random_integers(T* __restrict__ y, T low, u64 span, u64 seed, u64 offset, i64 blocks, i64 n) {
+  const Draw draw = draw_of<stored>(seed, offset);
   GRID_STRIDE(q, blocks) {
-    const uint4 w = philox(offset + q, seed);
+    const uint4 w = philox(draw.offset + q, draw.seed);
     Numbers<T> made;  // unsigned sums: they may wrap around
     made.at[0] = (T)((u64)low + __umul64hi((u64)w.x << 32 | w.y, span));
     made.at[1] = (T)((u64)low + __umul64hi((u64)w.z << 32 | w.w, span));
@@ -94,12 +103,13 @@ random_integers(T* __restrict__ y, T low, u64 span, u64 seed, u64 offset, i64 bl
   }
 }
 
-template <typename T>
+template <typename T, bool stored = false>
 __global__ void __launch_bounds__(256, 1)
 dropout(const T* __restrict__ x, T* __restrict__ y, unsigned threshold, Accumulator<T> scale, u64 seed, u64 offset,
         i64 blocks, i64 n) {
+  const Draw draw = draw_of<stored>(seed, offset);
   GRID_STRIDE(q, blocks) {
-    const uint4 w = philox(offset + q, seed);
+    const uint4 w = philox(draw.offset + q, draw.seed);
     const unsigned words[4] = {w.x, w.y, w.z, w.w};
 #pragma unroll
     for (int j = 0; j < 4; ++j) {

@@ -12,17 +12,26 @@ from lucid_kernels.cuda.runtime import launch, recording
 from lucid_kernels.uniform_range import uniform_range
 
 
+class Stored(int):
+    """The address of a seed and an offset in device memory, as the seed of a launch that is captured."""
+
+    __slots__ = ()
+
+
 def as_uint64(number: int) -> np.uint64:
+    if number.__class__ is Stored:
+        raise NotImplementedError("random numbers of this kind cannot be captured: their kernel takes the seed from the host")
     return np.uint64(int(number) & 0xFFFFFFFFFFFFFFFF)
 
 
 def _fill(name: str, kind: Any, y: Any, seed: int, offset: int, *parameters: Any) -> None:
     """Run a kernel that makes all elements of `y`; a thread makes those of one Philox block of four 32-bit words."""
     if y.size:
+        stored = seed.__class__ is Stored
         blocks = launch.ceil_div(y.size, 4 if y.dtype.itemsize == 4 or name == "dropout" else 2)
-        launch.kernel("random", f"{name}<{launch.ctype(kind)}>")(
+        launch.kernel("random", f"{name}<{launch.ctype(kind)}{', true' if stored else ''}>")(
             *launch.grid_1d(blocks),
-            (*parameters, recording.moving("seed", as_uint64(seed)), recording.moving("offset", as_uint64(offset)),
+            (*parameters, recording.moving("seed", as_uint64(int(seed))), recording.moving("offset", as_uint64(offset)),
              np.int64(blocks), np.int64(y.size)),
         )
 

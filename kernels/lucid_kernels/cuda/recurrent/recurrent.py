@@ -7,6 +7,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.runtime import launch
 from lucid_kernels.recurrence import Side, backward, forward, in_shape, rows_of
 
@@ -41,7 +42,7 @@ def _step_grad(
         _launch("rnn_grad", (g, kept, d_gates, d_hidden), g, np.int32(mode == "RNN_RELU"))
 
 
-_SIDE = Side(cupy.empty, cupy.zeros, lambda array: array.copy(order="C"), cupy.matmul, _step, _step_grad)
+_SIDE = Side(cupy.empty, cupy.zeros, lambda array: array.copy(order="C"), products.matmul, _step, _step_grad)
 
 
 @launch.upcast_half(statistics=(3, 4, 5))

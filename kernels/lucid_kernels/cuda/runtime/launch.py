@@ -11,6 +11,7 @@ kernel declares. Arrays are C-contiguous: a kernel is given an address only, nev
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -69,6 +70,17 @@ def generated(text: str, name: str) -> Any:
     found = _kernels.get((text, name))
     if found is None:
         module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, "--fmad=false"))
+        with told_if_slow(f"the CUDA kernel {name}"):
+            found = _kernels[text, name] = module.get_function(name)
+    return recording.watched(found)
+
+
+def of_text(text: str, name: str, options: tuple[str, ...] = ()) -> Any:
+    """The kernel `name`, an instance of a template or not, of a source that a user has written; our headers are inlined here."""
+    found = _kernels.get((text, name))
+    if found is None:
+        names = None if re.search(rf'extern\s+"C"[^{{;]*\b{re.escape(name)}\s*\(', text) else (name,)
+        module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, *options), name_expressions=names)
         with told_if_slow(f"the CUDA kernel {name}"):
             found = _kernels[text, name] = module.get_function(name)
     return recording.watched(found)

@@ -2,6 +2,15 @@
 #pragma once
 #include "common.cuh"
 
+// Where the numbers of a launch begin. With `stored`, in launches that are captured and repeated, `seed` is an address, at which lie
+// the seed and what is added to `offset`.
+struct Draw { u64 seed, offset; };
+template <bool stored> __device__ __forceinline__ Draw draw_of(u64 seed, u64 offset) {
+  if (!stored) return {seed, offset};
+  const u64* at = reinterpret_cast<const u64*>(seed);
+  return {at[0], at[1] + offset};
+}
+
 // `attempt` numbers the blocks of one counter.
 __device__ __forceinline__ uint4 philox(u64 counter, u64 seed, unsigned attempt = 0) {
   uint4 c = make_uint4((unsigned)counter, (unsigned)(counter >> 32), attempt, 0u);

@@ -75,6 +75,10 @@ def _to_device(host: np.ndarray) -> ndarray:
     return ndarray._from(array, allocation)
 
 
+#: Functions that write their first argument and return nothing.
+_WRITING = frozenset(["copyto", "fill_diagonal", "put"])
+
+
 def run(function: Callable[..., Any], what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a NumPy function as an operation of the current stream; inside a capture, record it instead.
 
@@ -91,6 +95,10 @@ def run(function: Callable[..., Any], what: str, args: tuple[Any, ...], kwargs: 
         with np.errstate(all="ignore"):  # a GPU does not warn
             return function(*host_args, **host_kwargs)
 
+    if what in _WRITING and stream.capture is not None:
+        stream.capture.add(compute, [owner._allocation for owner in owners])
+        count_operation()
+        return None
     out = kwargs.get("out")
     if isinstance(out, tuple):
         out = out[0]

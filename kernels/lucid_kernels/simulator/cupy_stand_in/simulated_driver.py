@@ -7,6 +7,7 @@ lies in no block is an error. cuBLAS by address may be captured, as on a GPU, wh
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import threading
 from collections.abc import Callable
@@ -52,8 +53,13 @@ def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
 def _product(handle: int | None, *arguments: Any) -> int:
     *most, _ = arguments
     allocations = [memory.allocation_of(most[place], 1) for place in (6, 10, 15)]
-    _run(lambda: cublas.gemm(*most), allocations)
+    # What is captured finds its matrices by their addresses when it runs, also where the pool of the graph has them back.
+    _run(functools.partial(_multiply, allocations, most), allocations)
     return 0
+
+
+def _multiply(keep_alive: list[Any], arguments: list[Any]) -> None:
+    cublas.gemm(*arguments)
 
 
 def _run(task: Callable[[], None], allocations: list[Any]) -> None:

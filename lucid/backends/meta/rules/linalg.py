@@ -46,3 +46,23 @@ def pair_distances(x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
 @rule
 def pair_distances_grad(g: MetaArray, distances: MetaArray, x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
     return blank(x.shape, x.dtype)
+
+
+@rule
+def csr_matmul(values: MetaArray, compressed: MetaArray, plain: MetaArray, dense: MetaArray) -> MetaArray:
+    return blank((compressed.size - 1, dense.shape[1]), dense.dtype)
+
+
+@rule
+def csr_sampled(a: MetaArray, b: MetaArray, compressed: MetaArray, plain: MetaArray) -> MetaArray:
+    return blank(plain.shape, a.dtype)
+
+
+@rule
+def ldl_factor(a: MetaArray, *, hermitian: bool) -> tuple[MetaArray, MetaArray, MetaArray]:
+    return blank(a.shape, a.dtype), blank(a.shape[:-1], np.dtype(np.int32)), blank(a.shape[:-2], np.dtype(np.int32))
+
+
+@rule
+def ldl_solve(compact: MetaArray, pivots: MetaArray, b: MetaArray, *, hermitian: bool) -> MetaArray:
+    return blank(b.shape, b.dtype)

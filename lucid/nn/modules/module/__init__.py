@@ -27,6 +27,7 @@ from .global_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from .loading import IncompatibleKeys as _IncompatibleKeys
 from .materialize import Materialization
 from .state_dict import StateDict
 
@@ -61,6 +62,7 @@ class Module(Call, Materialization, StateDict):
     behind by `to()` is named in a warning; `repr` lists the buffers that you register.
     """
 
+    dump_patches = False  # of PyTorch's old files
     call_super_init = False  # True lets a class with several bases pass arguments on to the next one
     _described_buffers: frozenset[str] = frozenset()  # buffers that extra_repr already tells about
 
@@ -174,3 +176,8 @@ vars(_registry)["Module"] = Module  # for those who read its annotations
 def indent(text: str, spaces: int = 2) -> str:
     """`text` with all lines but the first moved to the right."""
     return text.replace("\n", "\n" + " " * spaces)
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """`indent` by PyTorch's name, which libraries import."""
+    return indent(s_, numSpaces)

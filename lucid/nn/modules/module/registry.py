@@ -32,6 +32,8 @@ class Registry:
     _non_persistent_buffers_set: set[str]
     _modules: dict[str, Module | None]
     _slot_options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # of buffers set to None; replaced, never changed
+    #: Whether a registered or assigned tensor stands in its slot as it is, with its graph, as in PyTorch: `lucid.torch` says so.
+    _plain_buffers = False
 
     # ---- registration --------------------------------------------------------------------------------------------
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -47,7 +49,7 @@ class Registry:
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (lucid Tensor or None required)")
         if buffer_registration_hooks:
             tensor = registered(buffer_registration_hooks, self, name, tensor)
-        self._buffers[name] = None if tensor is None else Buffer.adopt(tensor, persistent)
+        self._buffers[name] = tensor if tensor is None or self._plain_buffers else Buffer.adopt(tensor, persistent)
         self._keep_options(name, {})
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -164,6 +166,9 @@ class Registry:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (lucid.nn.Buffer, lucid.Tensor or None "
                             "expected)")
+        if self._plain_buffers:
+            self._buffers[name] = registered(buffer_registration_hooks, self, name, value) if buffer_registration_hooks else value
+            return
         if value is not current and isinstance(value, Buffer) and any(value is other for other in self._buffers.values()):
             # ``self.previous = self.state``: the buffers are equal now, but one later assignment must not change both.
             value = value if isinstance(current, Buffer) else value.detach()

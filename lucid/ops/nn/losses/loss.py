@@ -22,7 +22,7 @@ from ...elementwise.unary import log, log1p
 from ...elementwise.where import where
 from ...indexing.index import check_bounds
 from ...manipulation.broadcasting import broadcast_tensors
-from ...reduction.axes import within
+from ...reduction.axes import require_within
 from ..activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 
 __all__ = ()  # functions of nn.functional only
@@ -364,8 +364,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     if target.dtype != input.dtype:
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(input.dtype)}")
     for name, tensor in (("input", input), ("target", target)):
-        if not within(tensor, 0, 1):
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+        require_within(tensor, 0, 1, f"all elements of {name} should be between 0 and 1")
     loss = _binary_cross_entropy(input, target)
     if weight is not None:
         loss = loss * weight.expand(input.shape)

@@ -1,10 +1,7 @@
 """Generated CUDA kernels: their text, and that NVRTC compiles all operations."""
 from __future__ import annotations
 
-import importlib.util
-import pathlib
 import re
-import sys
 from typing import Any
 
 import ml_dtypes
@@ -13,8 +10,9 @@ import pytest
 from lucid_kernels import simulator
 from lucid_kernels.cuda.runtime import formula, source
 from lucid_kernels.expression import Node, Program
+from lucid_kernels.simulator import nvrtc
+from lucid_kernels.simulator.build import cuda_include_dirs
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[4] / "kernels" / "compile_check.py"
 UNARY = """neg abs exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh
            erf erfc floor ceil trunc rint sigmoid normal_cdf gauss""".split()
 BINARY = "add sub mul div maximum minimum power fmod arctan2".split()
@@ -71,15 +69,11 @@ def test_results_in_the_place_of_arguments(cp: Any) -> None:
 
 
 def test_nvrtc_compiles_every_operation() -> None:
-    spec = importlib.util.spec_from_file_location("compile_check", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    tool = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
     try:
-        nvrtc = tool.Nvrtc()
+        compiler = nvrtc.Nvrtc()
     except RuntimeError as error:
         pytest.skip(str(error))
-    options = [*tool.CUPY_OPTIONS, "--fmad=false", "-arch=sm_90", *[f"-I{folder}" for folder in tool.cuda_include_dirs()]]
+    options = [*nvrtc.CUPY_OPTIONS, "--fmad=false", "-arch=sm_90", *[f"-I{folder}" for folder in cuda_include_dirs()]]
     for dtype in (np.float32, np.float64):
         program = every_operation(np.dtype(dtype))
         for stored in (np.dtype(dtype), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)):
@@ -87,7 +81,7 @@ def test_nvrtc_compiles_every_operation() -> None:
             results = [stored if kind == dtype else kind for kind in part.output_dtypes]
             arguments = [(stored, None, np.dtype(np.uint8))[number] for number in part.inputs]
             text = formula.source(part, tuple(arguments), tuple(results))
-            nvrtc.compile(source.inline_includes(text), "fused.cu", options, [])
+            compiler.compile(source.inline_includes(text), "fused.cu", options, [])
 
 
 def check_a_broadcast_formula(cp: Any) -> None:

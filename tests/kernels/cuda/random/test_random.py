@@ -189,3 +189,24 @@ def test_bits_of_the_cpu(cp, schedule, rng, seed, offset):
             x = np.random.default_rng(n).standard_normal(n).astype(dtype)
             for p in (0.0, 0.1, 1.0):
                 same_bits(rng.dropout(cp.asarray(x), p=p, **keywords), cpu.dropout(x, p=p, **keywords))
+
+
+def check_stored(cp):
+    """The numbers of seeds that lie in device memory are those of the seeds, from any block on."""
+    from lucid_kernels.cuda.random import random as cuda
+
+    at = cp.asarray(np.array([SEED, OFFSET], np.uint64).view(np.int64))
+    stored, place = dict(seed=cuda.Stored(at.data.ptr), offset=7), dict(seed=SEED, offset=OFFSET + 7)
+    for dtype in (np.float32, np.float64):
+        x = cp.asarray(np.random.default_rng(0).standard_normal(1001).astype(dtype))
+        for draw in (cuda.random_uniform, cuda.random_normal, cuda.random_exponential):
+            same_bits(draw(shape=(1001,), dtype=dtype, **stored), draw(shape=(1001,), dtype=dtype, **place).get())
+        same_bits(cuda.dropout(x, p=0.3, **stored), cuda.dropout(x, p=0.3, **place).get())
+    bounds = dict(shape=(1001,), dtype=np.int64, low=-5, high=2**40)
+    same_bits(cuda.random_integers(**bounds, **stored), cuda.random_integers(**bounds, **place).get())
+
+
+def test_stored_seeds(cp, rng):
+    check_stored(cp)
+    with pytest.raises(NotImplementedError, match="cannot be captured"):
+        rng.as_uint64(rng.Stored(8))

@@ -1,0 +1,26 @@
+"""Objects that are no tensors, of classes whose `__torch_function__` says what functions do with them.
+
+No call looks for them: a function refuses them as it refuses others, and only then their class is asked.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .lazy import load
+
+
+def _classes(values: Any) -> set[type]:
+    found = set()
+    for value in values:
+        if value.__class__ in (tuple, list):
+            found |= _classes(value)
+        elif hasattr(type(value), "__torch_function__") or hasattr(type(value), "__lucid_function__"):
+            found.add(type(value))
+    return found
+
+
+def refused(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What the classes of the arguments, which `function` has refused, make of the call; NotImplemented if none overrides."""
+    classes = _classes((*args, *keywords.values()))
+    return load("lucid.overrides.switching:once_more")(function, classes, args, keywords) if classes else NotImplemented

@@ -1,0 +1,104 @@
+"""Memory that goes to other libraries and comes from them in the capsules of DLPack, versioned ones and those before 1.0.
+
+NumPy and CuPy make the capsules and open them. NumPy has no bfloat16: such elements go and come as 16-bit integers, and the dtype
+that stands in the capsule is changed.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+
+Array = Any
+_HOST = 1, 3  # kDLCPU, kDLCUDAHost
+_UNSIGNED, _BFLOAT = 1, 4  # codes of dtypes
+_TENSOR = {b"dltensor": 0, b"dltensor_versioned": 32}  # by the name of a capsule, where the DLTensor begins
+_DEVICE, _DTYPE = 8, 20  # in it
+_KEYWORDS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # whether NumPy writes and reads versioned capsules
+
+_name = ctypes.pythonapi.PyCapsule_GetName
+_name.restype, _name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+_CAPSULE = type(np.empty(0).__dlpack__())
+
+
+def capsule_of(array: Array, stream: Any, max_version: tuple[int, int] | None, copy: bool | None) -> Any:
+    """A capsule with the memory of `array`, or with a copy of it. Raises BufferError for memory that cannot be shared."""
+    if array.__class__ is not np.ndarray:
+        return array.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    half = array.dtype == _dtypes.bfloat16
+    source = array.view(np.uint16) if half else array
+    if _KEYWORDS:
+        capsule = source.__dlpack__(max_version=max_version, copy=copy)
+    else:
+        capsule = (source.copy() if copy else source).__dlpack__()
+    if half:
+        _dtype(capsule)[0] = _BFLOAT
+    return capsule
+
+
+def _start(capsule: Any) -> int:
+    """The address of the DLTensor in a capsule. Raises RuntimeError for what is none, or was used before."""
+    name = _name(capsule) if capsule.__class__ is _CAPSULE else None
+    if name not in _TENSOR:
+        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                           "you might have already constructed a tensor from it once.")
+    return int(_pointer(capsule, name)) + _TENSOR[name]
+
+
+def _dtype(capsule: Any) -> Any:
+    """Code and bits of the dtype in a capsule."""
+    return (ctypes.c_uint8 * 2).from_address(_start(capsule) + _DTYPE)
+
+
+class _Source:
+    """A capsule as what NumPy and CuPy ask for one."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, index = (ctypes.c_int32 * 2).from_address(_start(self.capsule) + _DEVICE)
+        return kind, index
+
+
+def array_of(source: Any, copy: bool | None, on_gpu: Callable[[Any], Array]) -> Array:
+    """An array over the memory of `source`, a capsule or an object with `__dlpack__`, or over a copy of it if that is what `copy`
+    asks for; `on_gpu` opens what is on a GPU. Raises RuntimeError for a capsule that is none, or was used before.
+    """
+    given = hasattr(source, "__dlpack__")
+    offered = source if given else _Source(source)
+    if offered.__dlpack_device__()[0] not in _HOST:
+        array = on_gpu(offered)
+        return array.copy() if copy else array
+    capsule, copied = _asked(source, copy) if given else (source, False)
+    dtype = _dtype(capsule)
+    half = tuple(dtype) == (_BFLOAT, 16)
+    if half:
+        dtype[0] = _UNSIGNED
+    array = np.from_dlpack(_Source(capsule))
+    if half:
+        array = array.view(_dtypes.bfloat16)
+    return array.copy() if copy and not copied else array
+
+
+def _asked(source: Any, copy: bool | None) -> tuple[Any, bool]:
+    """The capsule of `source` by the newest of DLPack's protocols that it knows, and whether it was asked for a copy."""
+    version = {"max_version": (1, 0)} if _KEYWORDS else {}
+    wishes = {} if copy is None else {"copy": copy}
+    for keywords in ({**version, **wishes}, wishes):
+        try:
+            return source.__dlpack__(**keywords), bool(copy)
+        except TypeError:  # keywords of a later protocol
+            continue
+    return source.__dlpack__(), False

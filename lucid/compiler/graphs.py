@@ -1,0 +1,307 @@
+"""CUDA graphs of a plan: the kernels between two steps that are called as they are, captured and launched as one.
+
+What a plan reads is copied to where its graphs read it, or is there already: parameters, buffers and gradients stay where they
+are while the plan holds. What it returns, and what it puts behind tensors, is copied to memory of its own; only gradients are
+handed out as they lie. While somebody keeps one of an earlier call, the kernels run one by one and make new memory.
+"""
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from .. import backends
+from ..tensor import Tensor
+from .recorder import Recorder, Symbol
+
+LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v"}
+#: Kernels that take the seed of a captured draw from the device.
+_DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
+_CAPTURED = frozenset(("kernel", "constant", "redraw"))
+_COPIED = frozenset(("memory", "variable", "return"))
+_HOLDING = 3  # references to a gradient of which nobody else knows: its tensor's, a variable's and an argument's
+_MOST = 4  # captures of one plan, whose gradients lie elsewhere each time
+
+
+class Line:
+    """A line of a plan, with the arrays in it and the event that it repeats."""
+
+    __slots__ = ("event", "kind", "symbols", "text")
+
+    def __init__(self, kind: str, text: str, symbols: list[Symbol], event: tuple[Any, ...]) -> None:
+        self.kind, self.text, self.symbols, self.event = kind, text, symbols, event
+
+
+def read(symbols: Iterable[Symbol]) -> list[str]:
+    """Lines that bring the arrays which a plan reads into variables."""
+    lines = []
+    for kind, number in sorted(symbol for symbol in symbols if symbol[0] != "slot"):
+        source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
+        lines.append(f"{LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
+    return lines
+
+
+def _variable(symbol: Symbol) -> str:
+    return f"{LETTERS[symbol[0]]}{symbol[1]}"
+
+
+class _Segment:
+    """Lines that one graph does, and what it reads and writes."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.lines: list[Line] = []
+        self.inputs: list[Symbol] = []
+        self.outputs: list[Symbol] = []
+        self.draws: list[int] = []
+
+
+class Graphs:
+    """The graphs of a plan: `serve` says whether they may be launched now, and `run` does it."""
+
+    @classmethod
+    def of(cls, lines: list[Line], names: dict[str, Any], recorder: Recorder, moving: set[int]) -> Graphs | None:
+        """Those of a plan; None if not all of its kernels run on a GPU."""
+        kernels = [line.event for line in lines if line.kind == "kernel"]
+        if not kernels or any(event[2] is np.ndarray for event in kernels):
+            return None
+        return cls(lines, names, recorder, moving)
+
+    def __init__(self, lines: list[Line], names: dict[str, Any], recorder: Recorder, moving: set[int]) -> None:
+        self._gpu = backends.gpu_module()
+        self.refused: str | None = None  # why there are none
+        self._captures = 0
+        self._stream = 0
+        self._graphs: list[Any] = []
+        self._static: dict[Symbol, Any] = {}  # where graphs read what is copied to them, and what earlier ones have written
+        self._memory: dict[int, Any] = {}  # what is read and written where it lies, by identity
+        self._fixed: list[tuple[Symbol, Any]] = []  # gradients that are read where they lie: weak references
+        self._gradients: list[tuple[Symbol, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
+        self._names = names
+        self._slots = recorder.slots
+        self._segments = _segments(lines)
+        self._escaping = {symbol for line in lines if line.kind in _COPIED for symbol in line.symbols}
+        written = {line.event[1] for line in lines if line.kind == "written"}
+        self._copied = []
+        own = {symbol for segment in self._segments for symbol in segment.outputs}
+        for symbol in dict.fromkeys(symbol for segment in self._segments for symbol in segment.inputs):
+            if symbol[0] == "arg" or (symbol[0] == "state" and symbol[1] in moving):
+                if symbol in written:
+                    self.refused = "it writes to an argument, or to a tensor that is another one in each call"
+                self._copied.append(symbol)
+            elif symbol[0] == "slot" and symbol not in own:
+                self._copied.append(symbol)
+        for event in recorder.events:
+            if event[0] == "kernel" and event[5] is not None and event[1] not in _DRAWING:
+                self.refused = f"'{event[1]}' takes the seed of its random numbers from the host"
+            elif event[0] == "constant" and event[1].__class__ is np.ndarray:
+                self.refused = "it has a constant in the memory of the host"
+        self._targets = [(line.event[1], line.event[2]) for line in lines if line.kind == "grad" and line.event[2] is not None]
+        self._run = self._made(lines) if self.refused is None else None
+
+    def described(self) -> str:
+        """How many graphs there are, or why there are none."""
+        if self.refused is not None:
+            return f"no CUDA graphs: {self.refused}"
+        return f"{len(self._segments)} CUDA graphs" if self._graphs else "not captured yet"
+
+    # ---- whether they may be launched ----------------------------------------------------------------------------
+    def serve(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
+        """Whether the graphs do what the plan does now; they are captured if they are not yet."""
+        if self.refused is not None:
+            return False
+        stream = self._gpu.streams.get_current_stream()
+        if stream.is_capturing():
+            return False
+        if not self._graphs or stream.ptr != self._stream or not self._lie(given, state):
+            if self._captures >= _MOST:
+                self.refused = "what it reads lies elsewhere in each call"
+                return False
+            self._captures += 1
+            try:
+                self._capture(given, state)
+            except Exception as error:
+                self.refused = f"{type(error).__name__}: {error}".partition("\n")[0]
+                self._graphs = []
+                return False
+            self._stream = stream.ptr
+        if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
+            return False
+        return all(self._is_free(*place, given, state) for place in self._gradients)
+
+    def _lie(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
+        """Whether gradients that are read lie where they lay."""
+        for (kind, number), array in self._fixed:
+            grad = (given if kind == "arg_grad" else state)[number]._grad
+            if grad is None or grad._array is not array():
+                return False
+        return True
+
+    def _is_free(self, target: Symbol, slot: Symbol, static: Any, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
+        """Whether nobody keeps the gradient that the last launch has written."""
+        grad = (given if target[0] == "arg" else state)[target[1]]._grad
+        if grad is None or grad._array is not static.array:
+            return bool(static.is_free(0))
+        return bool(static.is_free(1)) and getrefcount(grad) == _HOLDING
+
+    # ---- capturing -----------------------------------------------------------------------------------------------
+    def _capture(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> None:
+        gpu = self._gpu
+        gpu.prepare_capture()
+        self._graphs, self._static, self._gradients = [], {}, []
+        pool = gpu.make_graph_pool()
+        arrays: dict[Symbol, Any] = {}
+        for segment in self._segments:
+            for symbol in segment.inputs:
+                if symbol in arrays or symbol[0] == "slot":
+                    continue
+                tensor = (given if symbol[0].startswith("arg") else state)[symbol[1]]
+                array = tensor._grad._array if symbol[0].endswith("grad") else tensor._array  # type: ignore[union-attr]
+                arrays[symbol] = self._place(symbol, array) if symbol in self._copied else array
+        self._memory = {id(array.data.mem): array.data.mem for symbol, array in arrays.items()
+                        if symbol[0] == "state" and symbol not in self._copied}
+        self._fixed = [(symbol, weakref.ref(array)) for symbol, array in arrays.items() if symbol[0].endswith("grad")]
+        for segment in self._segments:
+            for symbol in segment.inputs:
+                if symbol not in arrays:  # the result of a step, which is copied here
+                    arrays[symbol] = self._static[symbol] = gpu.ndarray(*self._slots[symbol[1]][1:])
+            draws = gpu.Draws(len(segment.draws)) if segment.draws else None
+            function = self._function(segment)
+            graph = gpu.Graph(pool)
+            graph.begin()
+            try:
+                seeds = [] if draws is None else [draws.seed(place) for place in range(len(segment.draws))]
+                found = function(*[arrays[symbol] for symbol in segment.inputs], *seeds)
+            except BaseException:
+                graph.abandon()
+                raise
+            graph.end()
+            arrays.update(zip(segment.outputs, found, strict=True))
+            self._static.update(zip(segment.outputs, found, strict=True))
+            del found
+            self._graphs.append((graph, draws))
+        arrays.clear()
+        self._gradients = [(target, slot, gpu.Static(self._static.pop(slot))) for target, slot in self._targets]
+        for _, _, holder in self._gradients:
+            holder.settle()
+        if any(symbol in self._escaping and not _is_dense(array) for symbol, array in self._static.items()):
+            raise ValueError("a result has gaps in its memory")
+
+    def _place(self, symbol: Symbol, array: Any) -> Any:
+        """Where graphs read what is copied to them."""
+        if not _is_dense(array):
+            raise ValueError("an argument has gaps in its memory")
+        place = self._static[symbol] = self._gpu.own_copy(array)
+        return place
+
+    def _function(self, segment: _Segment) -> Callable[..., Any]:
+        """The kernels of a segment as a function of its inputs and of seeds."""
+        parameters = [*map(_variable, segment.inputs), *[f"seed{number}" for number in segment.draws]]
+        lines = [f"def captured({', '.join(parameters)}):", *[f" offset{number} = 0" for number in segment.draws]]
+        last = {symbol: number for number, line in enumerate(segment.lines) for symbol in line.symbols}
+        for number, line in enumerate(segment.lines):
+            lines.append(f" {line.text}")
+            gone = [_variable(symbol) for symbol in dict.fromkeys(line.symbols)
+                    if last[symbol] == number and symbol[0] == "slot" and symbol not in segment.outputs]
+            if gone:
+                lines.append(f" del {', '.join(gone)}")
+        lines.append(f" return [{', '.join(map(_variable, segment.outputs))}]")
+        names = dict(self._names)
+        exec(compile("\n".join(lines), "<lucid.compile>", "exec"), names)
+        found: Callable[..., Any] = names["captured"]
+        return found
+
+    # ---- running -------------------------------------------------------------------------------------------------
+    def run(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> list[Any]:
+        """What the plan returns."""
+        static = self._static
+        if self._gradients:
+            static = {**static, **{slot: holder.array for _, slot, holder in self._gradients}}
+        assert self._run is not None
+        return self._run(given, state, static, self._graphs)
+
+    def _made(self, lines: list[Line]) -> Callable[..., list[Any]]:
+        """The plan as a function that launches graphs."""
+        text = ["def run(given, state, static, graphs):"]
+        text += [f" {line}" for line in read({symbol for line in lines for symbol in line.symbols})]
+        segments = iter(self._segments)
+        segment: _Segment | None = None
+        following = {id(segment.lines[0]) for segment in self._segments}
+        waiting: list[str] = []
+        for line in lines:
+            if line.kind in _CAPTURED or line.kind == "draw":
+                if line.kind == "draw":
+                    text.append(f" {line.text}")
+                if id(line) in following:
+                    segment = next(segments)
+                continue
+            if segment is not None and line.kind == "host":
+                text += self._launched(segment)
+                text += waiting
+                waiting, segment = [], None
+            changed = re.sub(r"\b(wrap\(|renew\([^,]*, )(v\d+)", r"\1own(\2)", line.text) if line.kind in _COPIED else line.text
+            (text if segment is None else waiting).append(f" {changed}")
+        if segment is not None:
+            text += self._launched(segment)
+            text += waiting
+        scope = {**self._names, "copy_into": self._gpu.copy_into, "own": self._gpu.own_copy}
+        exec(compile("\n".join(text), "<lucid.compile>", "exec"), scope)
+        found: Callable[..., list[Any]] = scope["run"]
+        return found
+
+    def _launched(self, segment: _Segment) -> list[str]:
+        place = f"graphs[{segment.number}]"
+        text = [f" copy_into(static[{symbol!r}], {_variable(symbol)})" for symbol in segment.inputs if symbol in self._copied]
+        if segment.draws:
+            pairs = ", ".join(f"(seed{number}, offset{number})" for number in segment.draws)
+            text.append(f" {place}[1].store([{pairs}])")
+        text.append(f" {place}[0].launch()")
+        return text + [f" {_variable(symbol)} = static[{symbol!r}]" for symbol in segment.outputs]
+
+
+def _segments(lines: list[Line]) -> list[_Segment]:
+    """The kernels of a plan in segments, between which are steps that are called as they are."""
+    segments: list[_Segment] = []
+    current: _Segment | None = None
+    draws: list[int] = []
+    place: dict[Symbol, _Segment | None] = {}  # where an array is made: in the first line that names it
+    count = 0
+    for line in lines:
+        if line.kind == "host":
+            current = None
+        elif line.kind == "draw":
+            draws.append(count)
+            count += 1
+        elif line.kind in _CAPTURED:
+            if current is None:
+                current = _Segment(len(segments))
+                segments.append(current)
+            if line.kind == "redraw":
+                count += 1
+            current.lines.append(line)
+            current.draws += draws
+            draws = []
+        here = current if line.kind in _CAPTURED else None
+        for symbol in line.symbols:
+            maker = place.setdefault(symbol, here if symbol[0] == "slot" else None)
+            if maker is not here and maker is not None and symbol not in maker.outputs:
+                maker.outputs.append(symbol)
+            if here is not None and maker is not here and symbol not in here.inputs:
+                here.inputs.append(symbol)
+    return segments
+
+
+def _is_dense(array: Any) -> bool:
+    """Whether the elements lie side by side, in whatever order of the dimensions."""
+    if array.flags.c_contiguous:
+        return True
+    size = array.itemsize
+    for stride, length in sorted(zip(array.strides, array.shape, strict=True)):
+        if length != 1 and stride != size:
+            return False
+        size *= length
+    return True

@@ -1,0 +1,66 @@
+"""Decorators of modules, and functions of `lucid.nn.utils`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import lucid
+
+from ...tensor import Tensor
+from .. import functional as F
+from ..utils.clip_grad import clip_grad_value_, get_total_norm
+
+__all__ = ["apply_chunking_to_forward", "auto_repr", "clip_grad_value", "get_activation_from_name", "grad_norm"]
+
+Class = TypeVar("Class", bound=type)
+
+
+def auto_repr(*attr_names: str) -> Callable[[Class], Class]:
+    """A decorator of modules: these attributes stand in their `repr`."""
+    def decorated(kind: Class) -> Class:
+        def extra_repr(self: Any) -> str:
+            return ", ".join(f"{name}={getattr(self, name, None)}" for name in attr_names)
+
+        kind.extra_repr = extra_repr  # type: ignore[attr-defined]
+        return kind
+
+    return decorated
+
+
+def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int, chunk_dim: int,
+                              *input_tensors: Tensor) -> Tensor:
+    """`forward_fn` of parts of the tensors, `chunk_size` long along `chunk_dim`, joined again: it needs less memory at a time.
+
+    Of the tensors as they are if `chunk_size` is 0. Raises ValueError for lengths that do not fit.
+    """
+    if not input_tensors:
+        raise ValueError("input_tensors must contain at least one tensor.")
+    if chunk_size < 0:
+        raise ValueError(f"chunk_size must be >= 0 (got {chunk_size}).")
+    lengths = {tensor.size(chunk_dim) for tensor in input_tensors}
+    if len(lengths) > 1:
+        raise ValueError(f"All input_tensors must have the same length at chunk_dim {chunk_dim} (got {sorted(lengths)}).")
+    if not chunk_size:
+        return forward_fn(*input_tensors)
+    (length,) = lengths
+    if length % chunk_size:
+        raise ValueError("The dimension to be chunked must be divisible by chunk_size "
+                         f"(got dim_size={length}, chunk_size={chunk_size}).")
+    parts = zip(*[tensor.split(chunk_size, chunk_dim) for tensor in input_tensors], strict=True)
+    return lucid.cat([forward_fn(*part) for part in parts], chunk_dim)
+
+
+def get_activation_from_name(act_name: str) -> Callable[..., Tensor] | None:
+    """The function of that name in `lucid.nn.functional`; None if there is none."""
+    return getattr(F, act_name, None) if act_name in F.__all__ else None
+
+
+def grad_norm(parameters: Iterable[Tensor] | Tensor, norm_type: float = 2) -> Tensor:
+    """The norm of all gradients together."""
+    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return get_total_norm([parameter.grad for parameter in listed if parameter.grad is not None], norm_type)
+
+
+def clip_grad_value(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
+    """Limit each element of the gradients to between ``-clip_value`` and `clip_value`, in place."""
+    clip_grad_value_(parameters, clip_value)

@@ -1,0 +1,14 @@
+"""Models as files of ONNX, which other programs run: ``lucid.onnx.export(model, args, "model.onnx")``. It needs the package
+onnx: ``pip install lucid-xp[onnx]``.
+
+`export`: the function.
+`tracing`, `runs`: what calls of a model run, and what is the same in all of them.
+`graph`: the graph while it is written.
+`elementwise`, `shapes`, `reductions`, `layers`, `recurrent`: how each operation is written.
+`library`: the package onnx.
+`errors`: the error of what cannot be.
+"""
+from .errors import ExportError
+from .export import export
+
+__all__ = ["ExportError", "export"]

@@ -1,0 +1,66 @@
+"""Additions, multiplications and bytes of an operation, from its arrays."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..backends.elementwise import ROWS
+
+
+def arrays_in(value: Any) -> list[Any]:
+    """The arrays in an argument or a result."""
+    if isinstance(value, (tuple, list)):
+        return [array for item in value for array in arrays_in(item)]
+    return [value] if hasattr(value, "dtype") and hasattr(value, "strides") else []
+
+
+def moved_bytes(arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> int:
+    """The bytes of all arrays, once: what an operation reads and writes at least, if it looks at all of them."""
+    found = {id(a): a for a in arrays_in([*arrays, *attributes.values(), result])}
+    return int(sum(a.nbytes for a in found.values()))
+
+
+def new_bytes(arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> int:
+    """The bytes of results that are in no memory of the arguments."""
+    given = {id(_owner(a)) for a in arrays_in([*arrays, *attributes.values()])}
+    return int(sum(a.nbytes for a in arrays_in(result) if id(_owner(a)) not in given))
+
+
+def _owner(array: Any) -> Any:
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
+def flops(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> int:
+    """Additions and multiplications of products of matrices, convolutions and elementwise operations; 0 of others.
+
+    As in PyTorch an elementwise operation counts as one for each element.
+    """
+    shapes = [tuple(a.shape) for a in arrays if hasattr(a, "shape")]
+    results = arrays_in(result)
+    if name in ("matmul", "dot") and len(shapes) > 1 and results:
+        return 2 * math.prod(results[0].shape) * shapes[0][-1]
+    if name == "linear" and len(shapes) > 1:
+        return 2 * math.prod(shapes[0]) * shapes[1][0]
+    if name == "linear_grad" and len(shapes) > 1:  # g, x and weight: a product for each gradient of a matrix
+        return 2 * sum(1 for a in results if a.ndim > 1) * math.prod(shapes[0]) * shapes[1][-1]
+    if name.startswith(("conv2d", "conv3d")) and len(shapes) > 1:
+        return _convolution(name, shapes, results)
+    if name in ROWS and results:
+        return math.prod(results[0].shape)
+    return 0
+
+
+def _convolution(name: str, shapes: list[tuple[int, ...]], results: list[Any]) -> int:
+    """Each weight is multiplied once for each place of the output, forward and in each gradient."""
+    if not results:
+        return 0
+    if "grad_weight" in name or "grad_parameters" in name:  # g and x make the weight's gradient
+        weight, output = tuple(results[0].shape), shapes[0]
+    elif "grad_input" in name:
+        weight, output = shapes[1], shapes[0]
+    else:
+        weight, output = shapes[1], tuple(results[0].shape)
+    return 2 * math.prod(weight) * output[0] * math.prod(output[2:])

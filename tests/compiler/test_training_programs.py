@@ -1,0 +1,757 @@
+"""Training steps: optimizers, schedulers, scalers, hooks, clipping, accumulation. Compiled against eager, bit for bit."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import lucid
+import lucid.nn.functional as F
+from lucid import nn
+
+from .programs import check, data, labels, net
+
+PROGRAMS = {}
+EAGER = {"embedding_bag", "in_place_becomes_result"}  # which are refused, and say why
+
+
+def program(build):
+    PROGRAMS[build.__name__] = build
+    return build
+
+
+@program
+def autocast(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad()
+        with lucid.autocast("cpu", dtype=lucid.bfloat16):
+            loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters())
+
+
+@program
+def learning_rates(c):
+    m = net()
+    o = lucid.optim.AdamW(
+        [{"params": m[0].parameters(), "lr": 0.1}, {"params": m[2].parameters(), "weight_decay": 0.3}], lr=0.01
+    )
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+
+    def call(n):
+        o.param_groups[0]["lr"] = 0.1 / (n + 1)
+        if n == 6:
+            o.param_groups[1]["betas"] = (0.8, 0.9)
+        return f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters()
+
+    return call
+
+
+@program
+def add_group(c):
+    m = net()
+    extra = nn.Parameter(lucid.ones(3))
+    o = lucid.optim.SGD(m.parameters(), lr=0.1, momentum=0.9)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x) * extra, t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+
+    def call(n):
+        if n == 5:
+            o.add_param_group({"params": [extra], "lr": 0.5})
+        return f(data(n, 5, 6), labels(n, 3, 5)), extra, *m.parameters()
+
+    return call
+
+
+@program
+def sched_plateau(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+    s = lucid.optim.lr_scheduler.ReduceLROnPlateau(o, patience=1)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        s.step(loss)
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), lucid.tensor(o.param_groups[0]["lr"]), *m.parameters())
+
+
+@program
+def scaler(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+    s = lucid.amp.GradScaler("cpu", init_scale=64.0, growth_interval=3)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        s.scale(loss).backward()
+        s.unscale_(o)
+        nn.utils.clip_grad_norm_(m.parameters(), 0.5)
+        s.step(o)
+        s.update()
+        return loss.detach()
+
+    f = c(f)
+
+    def call(n):
+        x = data(n, 5, 6)
+        if n == 7:
+            x[0, 0] = float("inf")
+        return f(x, labels(n, 3, 5)), lucid.tensor(s.get_scale()), *m.parameters()
+
+    return call
+
+
+@program
+def load_state(c):
+    m = net()
+    o = lucid.optim.Adam(m.parameters(), lr=0.1)
+    first = copy.deepcopy(m.state_dict())
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    saved = {}
+
+    def call(n):
+        if n == 2:
+            saved["o"] = copy.deepcopy(o.state_dict())
+        if n == 5:
+            m.load_state_dict(first)
+        if n == 6:
+            o.load_state_dict(saved["o"])
+        if n == 8:
+            m.load_state_dict({k: v + 1 for k, v in first.items()}, assign=True)
+        return f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters()
+
+    return call
+
+
+@program
+def no_grad_inside(c):
+    m = net()
+    ema = copy.deepcopy(m)
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad()
+        with lucid.no_grad():
+            target = ema(x).softmax(-1)
+        loss = F.cross_entropy(m(x), t) + ((m(x).softmax(-1) - target) ** 2).mean()
+        loss.backward()
+        o.step()
+        with lucid.no_grad():
+            for a, b in zip(ema.parameters(), m.parameters()):
+                a.mul_(0.9).add_(b, alpha=0.1)
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters(), *ema.parameters())
+
+
+@program
+def accumulation(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def micro(x, t):
+        loss = F.cross_entropy(m(x), t) / 3
+        loss.backward()
+        return loss
+
+    micro = c(micro)
+
+    def call(n):
+        loss = micro(data(n, 5, 6), labels(n, 3, 5))
+        if n % 3 == 2:
+            o.step()
+            o.zero_grad(set_to_none=n % 2 == 0)
+        return loss, *m.parameters(), *[p.grad for p in m.parameters() if p.grad is not None]
+
+    return call
+
+
+@program
+def accumulation_flag(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def micro(x, t, last):
+        loss = F.cross_entropy(m(x), t) / 3
+        loss.backward()
+        if last:
+            nn.utils.clip_grad_value_(m.parameters(), 0.1)
+            o.step()
+            o.zero_grad()
+        return loss
+
+    micro = c(micro)
+    return lambda n: (micro(data(n, 5, 6), labels(n, 3, 5), n % 3 == 2), *m.parameters())
+
+
+@program
+def frozen_later(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+
+    def call(n):
+        if n == 5:
+            m[0].requires_grad_(False)
+        if n == 9:
+            m[0].requires_grad_(True)
+        return f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters()
+
+    return call
+
+
+@program
+def raising(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+    bad = [False]
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        if bad[0]:
+            raise ValueError("bad")
+        o.step()
+        return loss
+
+    f = c(f)
+
+    def call(n):
+        bad[0] = n in (1, 5)
+        try:
+            r = f(data(n, 5, 6), labels(n, 3, 5))
+        except ValueError:
+            r = lucid.zeros(1)
+        return r, *m.parameters(), *[p.grad for p in m.parameters() if p.grad is not None]
+
+    return call
+
+
+@program
+def set_to_none_false(c):
+    m = net()
+    o = lucid.optim.Adam(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad(set_to_none=False)
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters())
+
+
+@program
+def weight_tied(c):
+    m = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+    m[2].weight = m[0].weight
+    o = lucid.optim.Adam(m.parameters(), lr=0.1)
+
+    def f(x):
+        o.zero_grad()
+        loss = (m(x) ** 2).mean()
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 4)), *m.parameters())
+
+
+@program
+def adversarial(c):
+    m = net()
+
+    def f(x):
+        x.requires_grad_()
+        m(x).sum().backward()
+        with lucid.no_grad():
+            x += 0.1 * x.grad.sign()
+        x.grad = None
+        return x
+
+    f = c(f)
+
+    def call(n):
+        x = data(n, 5, 6)
+        f(x)
+        return x
+
+    return call
+
+
+@program
+def checkpointed(c):
+    from lucid.utils.checkpoint import checkpoint
+
+    m = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.5), nn.Linear(8, 3))
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(checkpoint(m, x, use_reentrant=False), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters(), lucid.get_rng_state())
+
+
+@program
+def saved_hooks(c):
+    m = net()
+
+    def f(x):
+        m.zero_grad()
+        with lucid.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+            y = m(x).sum()
+        y.backward()
+        return y
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6)), *[p.grad for p in m.parameters()])
+
+
+@program
+def saved_hooks_outside(c):
+    m = net()
+
+    def f(x):
+        m.zero_grad()
+        y = m(x).sum()
+        y.backward()
+        return y
+
+    f = c(f)
+
+    def call(n):
+        if n < 4:
+            return f(data(n, 5, 6)), *[p.grad for p in m.parameters()]
+        calls = []
+        with lucid.autograd.graph.saved_tensors_hooks(lambda t: (calls.append(1), t)[1], lambda t: t * 2):
+            y = f(data(n, 5, 6))
+        return y, *[p.grad for p in m.parameters()], lucid.tensor(float(len(calls)))
+
+    return call
+
+
+@program
+def custom_function(c):
+    class Sq(lucid.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.k = 2
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.k * x
+
+    w = lucid.ones(3, requires_grad=True)
+
+    def f(x):
+        w.grad = None
+        y = Sq.apply(w * x).sum()
+        y.backward()
+        return y
+
+    f = c(f)
+    return lambda n: (f(data(n, 3)), w.grad)
+
+
+@program
+def double_backward(c):
+    m = net()
+
+    def f(x):
+        m.zero_grad()
+        x = x.clone().requires_grad_()
+        y = m(x).sum()
+        (g,) = lucid.autograd.grad(y, x, create_graph=True)
+        (g**2).sum().backward()
+        return g.detach() * 1
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6)), *[p.grad for p in m.parameters() if p.grad is not None])
+
+
+@program
+def gan(c):
+    G, D = nn.Linear(3, 4), nn.Linear(4, 1)
+    og, od = lucid.optim.Adam(G.parameters(), lr=0.01), lucid.optim.Adam(D.parameters(), lr=0.01)
+
+    def f(x):
+        z = lucid.randn(5, 3)
+        fake = G(z)
+        od.zero_grad()
+        ld = F.softplus(-D(x)).mean() + F.softplus(D(fake.detach())).mean()
+        ld.backward()
+        od.step()
+        og.zero_grad()
+        lg = F.softplus(-D(fake)).mean()
+        lg.backward()
+        og.step()
+        return ld, lg
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 4)), *G.parameters(), *D.parameters())
+
+
+@program
+def python_optimizer(c):
+    m = net()
+    vel = [lucid.zeros_like(p) for p in m.parameters()]
+
+    def f(x, t):
+        for p in m.parameters():
+            p.grad = None
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        with lucid.no_grad():
+            for p, v in zip(m.parameters(), vel):
+                v.mul_(0.9).add_(p.grad)
+                p.sub_(v, alpha=0.1)
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters(), *vel)
+
+
+@program
+def custom_optimizer(c):
+    class My(lucid.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @lucid.no_grad()
+        def step(self):
+            for g in self.param_groups:
+                for p in g["params"]:
+                    if p.grad is None:
+                        continue
+                    s = self.state[p]
+                    s["n"] = s.get("n", 0) + 1
+                    p.add_(p.grad, alpha=-g["lr"] / s["n"])
+
+    m = net()
+    o = My(m.parameters(), 0.3)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters())
+
+
+@program
+def tensor_lr(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=lucid.tensor(0.1))
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+
+    def call(n):
+        o.param_groups[0]["lr"].fill_(0.1 * (n + 1))
+        return f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters()
+
+    return call
+
+
+@program
+def swa(c):
+    m = net()
+    a = lucid.optim.swa_utils.AveragedModel(m)
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        o.step()
+        a.update_parameters(m)
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters(), *a.parameters(), *a.buffers())
+
+
+@program
+def norm_used(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x, t):
+        o.zero_grad()
+        loss = F.cross_entropy(m(x), t)
+        loss.backward()
+        total = nn.utils.clip_grad_norm_(m.parameters(), 0.3)
+        o.step()
+        return loss, total * 2, total
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6), labels(n, 3, 5)), *m.parameters())
+
+
+@program
+def spectral(c):
+    m = nn.utils.parametrizations.spectral_norm(nn.Linear(6, 4))
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x):
+        o.zero_grad()
+        loss = (m(x) ** 2).mean()
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6)), *m.parameters(), *m.buffers())
+
+
+@program
+def requires_toggled(c):
+    m = net()
+    o = lucid.optim.SGD(m.parameters(), lr=0.1)
+
+    def f(x):
+        o.zero_grad()
+        for p in m[0].parameters():
+            p.requires_grad_(False)
+        loss = (m(x) ** 2).mean()
+        loss.backward()
+        o.step()
+        for p in m[0].parameters():
+            p.requires_grad_(True)
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6)), *m.parameters())
+
+
+@program
+def hooks(c):
+    m = net()
+    m[0].register_forward_hook(lambda mod, a, r: r * 1.5)
+    m[2].weight.register_hook(lambda g: g * 2)
+    m[0].register_full_backward_hook(lambda mod, gi, go: None)
+
+    def f(x):
+        m.zero_grad()
+        y = m(x).sum()
+        y.backward()
+        return y
+
+    f = c(f)
+    return lambda n: (f(data(n, 5, 6)), *[p.grad for p in m.parameters()])
+
+
+@program
+def hook_later(c):
+    m = net()
+
+    def f(x):
+        with lucid.no_grad():
+            return m(x)
+
+    f = c(f)
+    h = []
+
+    def call(n):
+        if n == 5:
+            h.append(m[0].register_forward_hook(lambda mod, a, r: r * 3))
+        if n == 8:
+            h[0].remove()
+        return f(data(n, 5, 6))
+
+    return call
+
+
+@program
+def rnn(c):
+    m = nn.GRU(4, 5, 2, dropout=0.3)
+    cell = nn.LSTMCell(5, 5)
+    o = lucid.optim.RMSprop([*m.parameters(), *cell.parameters()], lr=0.01)
+
+    def f(x):
+        o.zero_grad()
+        y, h = m(x)
+        hx = (lucid.zeros(3, 5), lucid.zeros(3, 5))
+        for t in y:
+            hx = cell(t, hx)
+        loss = (hx[0] ** 2).sum()
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (f(data(n, 6, 3, 4)), *m.parameters(), *cell.parameters())
+
+
+@program
+def retain_grad_inside(c):
+    w = lucid.ones(3, requires_grad=True)
+
+    def f(x):
+        w.grad = None
+        y = w * x
+        y.retain_grad()
+        (y**2).sum().backward()
+        return y.grad * 1, w.grad
+
+    f = c(f)
+    return lambda n: f(data(n, 3))
+
+
+@program
+def data_assigned(c):
+    w = lucid.ones(3, requires_grad=True)
+
+    def f(x):
+        w.grad = None
+        (w * x).sum().backward()
+        w.data = w.data - 0.1 * w.grad
+        return w.detach() * 1
+
+    f = c(f)
+    return lambda n: (f(data(n, 3)), w)
+
+
+@program
+def ema_lerp(c):
+    m = net()
+    ema = [p.detach().clone() for p in m.parameters()]
+
+    def f(x):
+        with lucid.no_grad():
+            for e, p in zip(ema, m.parameters()):
+                e.lerp_(p, 0.1)
+                p.data = p.data * 0.9
+        return x * 2
+
+    f = c(f)
+    return lambda n: (f(data(n, 2)), *ema, *m.parameters())
+
+
+@program
+def embedding_bag(c):
+    m = nn.EmbeddingBag(7, 3, mode="mean")
+    e = nn.Embedding(7, 3, padding_idx=0, max_norm=1.0)
+    o = lucid.optim.SGD([*m.parameters(), *e.parameters()], lr=0.1)
+
+    def f(i):
+        o.zero_grad()
+        loss = (m(i) ** 2).sum() + (e(i) ** 2).sum()
+        loss.backward()
+        o.step()
+        return loss
+
+    f = c(f)
+    return lambda n: (
+        f(lucid.tensor(np.random.default_rng(n).integers(0, 7, (4, 3)))),
+        *m.parameters(),
+        *e.parameters(),
+    )
+
+
+@program
+def grad_kept(c):
+    w = lucid.ones(3, requires_grad=True)
+
+    def f(x):
+        w.grad = None
+        (w * x).sum().backward()
+        return w.grad
+
+    f = c(f)
+    kept = []
+
+    def call(n):
+        kept.append(f(data(n, 3)))
+        return list(kept)
+
+    return call
+
+
+@program
+def in_place_becomes_result(c):
+    w = lucid.ones(3, requires_grad=True)
+    f = c(lambda x: x.mul_(w))
+
+    def call(n):
+        w.grad = None
+        x = data(n, 3)
+        f(x)
+        x.sum().backward()
+        return x, w.grad
+
+    return call
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program(name):
+    check(PROGRAMS[name], replays=name not in EAGER)

@@ -1,0 +1,153 @@
+"""CUDA graphs: captured work, replayed with the numbers that it has eagerly."""
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import lucid
+import lucid.nn.functional as F
+from lucid import nn
+
+pytestmark = pytest.mark.skipif(not lucid.gpu.is_available(), reason=lucid.gpu.why_unavailable() or "")
+
+
+def _training(captured):
+    """Losses, parameters and the state of the generator after steps with other batches and another learning rate."""
+    lucid.manual_seed(0)
+    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3)).to("gpu")
+    optimizer = lucid.optim.Adam(net.parameters(), lr=0.05, capturable=True)
+    x, t = lucid.zeros(5, 6, device="gpu"), lucid.zeros(5, dtype=lucid.int64, device="gpu")
+    numbers = np.random.default_rng(0)
+
+    def step():
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), t)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    side = lucid.gpu.Stream()
+    side.wait_stream(lucid.gpu.current_stream())
+    with lucid.gpu.stream(side):
+        step()
+    lucid.gpu.current_stream().wait_stream(side)
+    graph = lucid.gpu.CUDAGraph()
+    if captured:
+        before = lucid.get_rng_state().tolist()
+        with lucid.gpu.graph(graph):
+            loss = step()
+        assert lucid.get_rng_state().tolist() == before
+    losses = []
+    for number in range(4):
+        x.copy_(lucid.tensor(numbers.standard_normal((5, 6)).astype(np.float32)))
+        t.copy_(lucid.tensor(numbers.integers(0, 3, 5)))
+        if number == 2:
+            optimizer.param_groups[0]["lr"] = 0.01
+            optimizer.write_options()
+        if captured:
+            graph.replay()
+        else:
+            loss = step()
+        losses.append(loss.item())
+    return losses, [p.tolist() for p in net.parameters()], lucid.get_rng_state().tolist()
+
+
+def test_a_step_is_the_same_bit_for_bit() -> None:
+    assert _training(True) == _training(False)
+
+
+def test_memory_is_shared_and_index_errors_are_raised() -> None:
+    table, i = lucid.arange(12.0, device="gpu").reshape(4, 3), lucid.tensor([1, 2], device="gpu")
+    first, second = lucid.gpu.CUDAGraph(), lucid.gpu.CUDAGraph()
+    with lucid.gpu.graph(first):
+        rows = F.embedding(i, table)
+    with lucid.gpu.graph(second, pool=first.pool(), capture_error_mode="thread_local"):
+        total = rows.sum()
+    i.copy_(lucid.tensor([0, 3]))
+    first.replay()
+    second.replay()
+    assert total.item() == 33
+    i.copy_(lucid.tensor([0, 9]))
+    first.replay()
+    with pytest.raises(IndexError):
+        lucid.gpu.synchronize()
+    first.reset()
+    with pytest.raises(RuntimeError, match="without a preceding"):
+        first.replay()
+
+
+def test_what_is_refused() -> None:
+    x, graph = lucid.ones(3, device="gpu"), lucid.gpu.CUDAGraph()
+    for refused, what in (
+        (lambda: x.sum().item(), "D2H"),
+        (lambda: x[x > 0], "D2H|boolean"),
+        (lambda: lucid.tensor([1.0, 2.0]).to("gpu"), "H2D"),
+        (lambda: graph.capture_begin(), "under way"),
+        (lambda: lucid.randn(3, device="gpu", generator=lucid.Generator()), "register_generator_state"),
+    ):
+        with pytest.raises(RuntimeError, match=what), lucid.gpu.graph(graph):
+            refused()
+        assert not lucid.gpu.is_current_stream_capturing()
+        with pytest.raises(RuntimeError, match="without a preceding"):
+            graph.replay()
+    with pytest.raises(NotImplementedError, match="cannot be captured"), lucid.gpu.graph(graph):
+        lucid.distributions.Gamma(x, x, validate_args=False).sample()
+    with pytest.raises(RuntimeError, match="non-default stream"):
+        graph.capture_begin()
+    with pytest.raises(RuntimeError, match="no capture"):
+        graph.capture_end()
+    with pytest.raises(RuntimeError, match="Unknown capture error mode"):
+        graph.capture_begin(capture_error_mode="none")
+    with pytest.raises(RuntimeError, match="preceding"):
+        graph.pool()
+    with lucid.gpu.graph(graph):  # and afterwards all is well
+        y = x * 2
+    graph.replay()
+    assert y.tolist() == [2, 2, 2]
+
+
+def test_a_generator_that_was_registered() -> None:
+    generator, graph = lucid.Generator().manual_seed(3), lucid.gpu.CUDAGraph()
+    graph.register_generator_state(generator)
+    with lucid.gpu.graph(graph):
+        y, z = lucid.rand(5, device="gpu", generator=generator), lucid.randn(5, device="gpu", generator=generator)
+    expected = lucid.Generator().manual_seed(3)
+    for _ in range(2):
+        graph.replay()
+        assert y.tolist() == lucid.rand(5, generator=expected).tolist()
+        np.testing.assert_allclose(z.tolist(), lucid.randn(5, generator=expected).tolist(), rtol=1e-5)
+
+
+def test_graphed_callables() -> None:
+    lucid.manual_seed(0)
+    net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 3)).to("gpu")
+    other = copy.deepcopy(net)
+
+    def scaled(y, factor):
+        return y * factor, (y > 0).float()
+
+    samples = (lucid.randn(5, 6, device="gpu", requires_grad=True),), (
+        lucid.randn(5, 3, device="gpu", requires_grad=True), lucid.ones(3, device="gpu"))
+    graphed, function = lucid.gpu.make_graphed_callables((net, scaled), samples)
+    assert graphed is net
+    for number in range(3):
+        results = []
+        for module, last in ((graphed, function), (other, scaled)):
+            lucid.manual_seed(number)
+            x = lucid.randn(5, 6, device="gpu", requires_grad=True)
+            y, signs = last(module(x), lucid.full((3,), 2.0, device="gpu"))
+            (y**2).sum().backward()
+            assert not signs.requires_grad
+            results.append([value.tolist() for value in (y, signs, x.grad, *[p.grad for p in module.parameters()])])
+        assert results[0] == results[1]
+    net.eval()
+    other.eval()
+    x = lucid.randn(2, 6, device="gpu")
+    assert net(x).tolist() == other(x).tolist()
+    other.register_forward_hook(lambda *a: None)
+    with pytest.raises(RuntimeError, match="hooks"):
+        lucid.gpu.make_graphed_callables(other, (x,))
+    with pytest.raises(TypeError, match="only Tensors"):
+        lucid.gpu.make_graphed_callables(scaled, (x, 3))
