@@ -2,7 +2,7 @@
 // from compressed[r] to compressed[r + 1]. A thread adds up one element of the result, in the order of p. Halves are added in float.
 // instantiate: csr_matmul<float>, csr_matmul<double>, csr_matmul<__half>, csr_matmul<__nv_bfloat16>
 // instantiate: csr_sampled<float>, csr_sampled<double>, csr_sampled<__half>, csr_sampled<__nv_bfloat16>
-#include "elements.cuh"
+#include "halves.cuh"
 
 // y (rows, width), dense (columns, width): neighbouring threads read neighbouring columns.
 template <typename T>
