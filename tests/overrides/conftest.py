@@ -14,3 +14,4 @@ def calls_are_looked_at_no_longer() -> Iterator[None]:
     yield
     gc.collect()
     switching.use(0)
+    assert not switching._on
