@@ -38,6 +38,7 @@ LAZY: dict[str, dict[str, str]] = {
         **{name: f"lucid.{name}" for name in _MODULES.split()},
         **{name: f"lucid.amp.autocast_mode:{name}" for name in _AUTOCAST.split()},
         **{name: f"lucid.ops.foreach:{name}" for name in _FOREACH_NAMES},
+        **{f"unsafe_{name}": f"lucid.ops.manipulation.splitting:{name}" for name in ("chunk", "split", "split_with_sizes")},
         "autocast": "lucid.amp:autocast", "GradScaler": "lucid.amp:GradScaler",
         **{name: f"lucid.ops.sparse.creation:{name}" for name in _SPARSE.split()},
         "__array_namespace_info__": "lucid.array_api._info:__array_namespace_info__",

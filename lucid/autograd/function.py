@@ -344,3 +344,10 @@ def _sum_to(gradient: Tensor, shape: tuple[int, ...], op: str, number: int) -> T
                            f"shape compatible with {list(shape)}, dtype {type_name(gradient._array.dtype)}")
     dims = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n != given[lead + i])
     return gradient.sum(dims, keepdim=True).reshape(shape)
+
+
+class InplaceFunction(Function):
+    """`Function`, by a name of old that libraries still derive from."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace

@@ -32,12 +32,16 @@ from ._graphs import CUDAGraph, graph, graph_pool_handle, make_graphed_callables
 from ._memory import (
     empty_cache,
     max_memory_allocated,
+    max_memory_cached,
     max_memory_reserved,
     mem_get_info,
     memory_allocated,
+    memory_cached,
     memory_reserved,
     memory_stats,
     memory_summary,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
     reset_peak_memory_stats,
 )
 from ._random import (
@@ -62,13 +66,13 @@ from ._streams import (
 )
 
 __all__ = ["CUDAGraph", "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device",
-           "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
-           "get_rng_state", "get_rng_state_all", "graph", "graph_pool_handle", "init", "initial_seed", "is_available",
-           "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_simulated", "make_graphed_callables",
-           "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
-           "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats", "seed",
-           "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
-           "why_unavailable"]
+           "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state",
+           "get_rng_state_all", "graph", "graph_pool_handle", "init", "initial_seed", "is_available", "is_bf16_supported",
+           "is_current_stream_capturing", "is_initialized", "is_simulated", "make_graphed_callables", "manual_seed",
+           "manual_seed_all", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
+           "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",
+           "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
+           "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize", "why_unavailable"]
 
 
 def init() -> None:

@@ -1,6 +1,9 @@
 """How much memory of a GPU is in use."""
 from __future__ import annotations
 
+import functools
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 from .. import backends
@@ -54,6 +57,23 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     if is_available():
         with _on(device):
             _pool().reset_peaks(index_of(device))
+
+
+def _renamed(old: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` by a name that PyTorch has given up, with a FutureWarning."""
+    @functools.wraps(function)
+    def warning(device: Any = None) -> Any:
+        warnings.warn(f"lucid.gpu.{old} now calls lucid.gpu.{function.__name__}, which is its name.", FutureWarning, stacklevel=2)
+        return function(device)
+
+    warning.__name__ = warning.__qualname__ = old
+    return warning
+
+
+reset_max_memory_allocated = _renamed("reset_max_memory_allocated", reset_peak_memory_stats)
+reset_max_memory_cached = _renamed("reset_max_memory_cached", reset_peak_memory_stats)
+memory_cached = _renamed("memory_cached", memory_reserved)
+max_memory_cached = _renamed("max_memory_cached", max_memory_reserved)
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:

@@ -18,7 +18,17 @@ from ..autograd.grad_mode import enable_grad
 from ..backends import Device
 from ..ops import conversion
 from ..ops.creation.creation import empty
-from ..tensor import Leaf, Tensor, Version, as_array, disabled_torch_function, register_view, version_box, wrap
+from ..tensor import (
+    Leaf,
+    Tensor,
+    Version,
+    as_array,
+    as_class,
+    disabled_torch_function,
+    register_view,
+    version_box,
+    wrap,
+)
 
 _OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 
@@ -76,6 +86,15 @@ class Parameter(_StableHandle):
 
     __slots__ = ()
 
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        kind = data.__class__
+        if cls is Parameter and kind is not Tensor and isinstance(data, Tensor) and (
+                kind.__torch_function__ is not disabled_torch_function):
+            made = as_class(data.detach(), _class_of_parameters(kind))
+            made.requires_grad = requires_grad
+            return made
+        return object.__new__(cls)
+
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         self._take(() if data is None else data)
         self.requires_grad = requires_grad
@@ -93,6 +112,30 @@ class Parameter(_StableHandle):
             finally:
                 self._grad = grad
         return found
+
+
+def _class_of_parameters(cls: type[Tensor]) -> type[Parameter]:
+    """The class of parameters that are tensors of class `cls`, which overrides functions, and do what those do."""
+    found = vars(cls).get("_class_of_parameters")
+    if found is not None or issubclass(cls, Parameter):
+        return found or cls  # type: ignore[return-value]
+
+    def torch_function(made: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return cls.__torch_function__(func, tuple([cls if kind is made else kind for kind in types]), args, kwargs)
+
+    attributes = {"__slots__": (), "__torch_function__": classmethod(torch_function), "__module__": cls.__module__,
+                  "__init__": lambda self, *args, **keywords: None, "__reduce_ex__": _reduce_of_class, "_class": cls}
+    made = cls._class_of_parameters = type(cls.__name__, (cls, Parameter), attributes)  # type: ignore[attr-defined]
+    return made
+
+
+def _reduce_of_class(self: Any, protocol: Any) -> tuple[Any, ...]:
+    rebuild, (_, *rest) = Tensor.__reduce_ex__(self, protocol)
+    return _rebuilt_of_class, (self._class, rebuild, *rest)
+
+
+def _rebuilt_of_class(cls: type[Tensor], rebuild: Callable[..., Any], *rest: Any) -> Any:
+    return rebuild(_class_of_parameters(cls), *rest)
 
 
 class Buffer(_StableHandle):

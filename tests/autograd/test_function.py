@@ -480,3 +480,20 @@ def test_matches_torch():
         gx.sum().backward()
         results.append((gx.tolist(), x.grad.tolist(), y.grad.tolist()))
     np.testing.assert_allclose(results[0], results[1])
+
+
+def test_the_old_base_class():
+    from lucid.autograd.function import InplaceFunction
+
+    class Double(InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = lucid.ones(2, requires_grad=True)
+    Double.apply(x).sum().backward()
+    assert x.grad.tolist() == [2, 2] and Double(inplace=True).inplace

@@ -121,3 +121,11 @@ def test_data_loader_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="no accelerator is found"):
         batches = list(data.DataLoader([1, 2], pin_memory=True))
     assert [batch.tolist() for batch in batches] == [[1], [2]]
+
+
+def test_names_that_pytorch_has_given_up():
+    for old, new in (("memory_cached", "memory_reserved"), ("max_memory_cached", "max_memory_reserved"),
+                     ("reset_max_memory_allocated", "reset_peak_memory_stats"), ("reset_max_memory_cached", "reset_peak_memory_stats")):
+        with pytest.warns(FutureWarning, match=new):
+            found = getattr(lucid.gpu, old)()
+        assert found == getattr(lucid.gpu, new)()

@@ -171,3 +171,10 @@ def test_deterministic_algorithms():
     assert in_a_context(switched) == (True, True) and not lucid.are_deterministic_algorithms_enabled()
     with pytest.raises(TypeError):
         lucid.use_deterministic_algorithms(1)
+
+
+def test_names_of_splits_that_copy_nothing_either():
+    x = lucid.arange(5)
+    assert [t.tolist() for t in lucid.unsafe_chunk(x, 2)] == [[0, 1, 2], [3, 4]]
+    assert [t.tolist() for t in lucid.unsafe_split(x, 2)] == [[0, 1], [2, 3], [4]]
+    assert [t.tolist() for t in lucid.unsafe_split_with_sizes(x, [2, 3])] == [[0, 1], [2, 3, 4]]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 
 import pytest
@@ -9,8 +8,7 @@ from lucid.overrides import switching
 
 
 @pytest.fixture(autouse=True)
-def calls_are_looked_at_no_longer() -> Iterator[None]:
-    """The classes of a test go with it."""
+def calls_are_looked_at_no_longer(no_overrides_remain: None) -> Iterator[None]:
+    """Nothing is left when a test begins: those before have taken their classes along."""
+    assert not switching._on
     yield
-    gc.collect()
-    switching.use(0)

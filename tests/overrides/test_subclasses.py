@@ -3,21 +3,20 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any, NamedTuple
+import types
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import lucid
 from lucid import nn, overrides
 
-
-class Classes(NamedTuple):
-    Tagged: Any
-    Slotted: Any
+Classes = types.SimpleNamespace
 
 
 @pytest.fixture
-def classes(monkeypatch: pytest.MonkeyPatch) -> Classes:
+def classes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Classes]:
     """Classes that pickles find here during the test, and that are gone afterwards: else each call of all tests is looked at."""
     class Tagged(lucid.Tensor):
         """With an argument of its own, and an attribute."""
@@ -33,7 +32,11 @@ def classes(monkeypatch: pytest.MonkeyPatch) -> Classes:
     for cls in (Tagged, Slotted):
         cls.__qualname__ = cls.__name__
         monkeypatch.setitem(globals(), cls.__name__, cls)
-    return Classes(Tagged, Slotted)
+    made = Classes(Tagged=Tagged, Slotted=Slotted)
+    del Tagged, Slotted, cls
+    yield made
+    vars(made).clear()
+    monkeypatch.undo()
 
 
 def test_results_are_of_the_class(device: str, classes: Classes) -> None:
@@ -161,3 +164,23 @@ def test_a_module_with_such_inputs_and_an_optimizer(classes: Classes) -> None:
     optimizer.step()
     assert all(type(p) is nn.Parameter for p in model.parameters())
     assert not all(lucid.equal(p, q) for p, q in zip(model.parameters(), before, strict=True))
+
+
+def test_a_parameter_of_the_class(classes: Classes) -> None:
+    x = classes.Tagged([1.0, 2.0], tag="a")
+    p = nn.Parameter(x)
+    assert isinstance(p, nn.Parameter) and isinstance(p, classes.Tagged) and p.requires_grad and p.is_leaf
+    p.detach().add_(1)
+    assert x.tolist() == [2, 3] and type(p * 2) is classes.Tagged and not isinstance(p * 2, nn.Parameter)
+    layer = nn.Module()
+    layer.p = p
+    assert dict(layer.named_parameters())["p"] is p and repr(p).startswith("Parameter containing:\nTagged([")
+    (layer.p.sum() * 2).backward()
+    lucid.optim.SGD(layer.parameters(), lr=1).step()
+    assert p.tolist() == [0, 1] and isinstance(nn.Parameter(p), classes.Tagged)
+    p.more = "b"
+    for copied in (copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
+        assert isinstance(copied, nn.Parameter) and isinstance(copied, classes.Tagged) and copied.requires_grad
+        assert copied.more == "b" and copied.tolist() == [0, 1]
+    assert not nn.Parameter(x, requires_grad=False).requires_grad
+    assert type(nn.Parameter(lucid.ones(1))) is nn.Parameter
