@@ -4,8 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import lucid
-
+from ...ops.manipulation.joining import cat
 from ...tensor import Tensor
 from .. import functional as F
 from ..utils.clip_grad import clip_grad_value_, get_total_norm
@@ -69,7 +68,7 @@ def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int
         raise ValueError("The dimension to be chunked must be divisible by chunk_size "
                          f"(got dim_size={length}, chunk_size={chunk_size}).")
     parts = zip(*[tensor.split(chunk_size, chunk_dim) for tensor in input_tensors], strict=True)
-    return lucid.cat([forward_fn(*part) for part in parts], chunk_dim)
+    return cat([forward_fn(*part) for part in parts], chunk_dim)
 
 
 def get_activation_from_name(act_name: str) -> Callable[..., Tensor] | None:
