@@ -26,7 +26,7 @@ _EXTRAS = {
     "blocks": "ConvBNReLU1d ConvBNReLU2d ConvBNReLU3d DepthSeparableConv1d DepthSeparableConv2d DepthSeparableConv3d SEModule "
               "SelectiveKernel",
     "cache": "Cache DynamicKVCache EncoderDecoderCache KVCache StaticKVCache",
-    "helpers": "auto_repr",
+    "helpers": "auto_repr set_state_dict_pass_attr",
     "positions": "LearnedPosEmbedding RotaryPosEmbedding SinusoidalPosEmbedding",
     "regularization": "DropBlock DropPath GlobalResponseNorm",
 }

@@ -10,6 +10,7 @@ from .._random import Generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import EndOfStream, make_fetch
+from .info import get_worker_info as get_worker_info
 from .pin_memory import pin_memory as pin
 from .sampler import BatchSampler, Forever, RandomSampler, SequentialSampler, random_seed
 

@@ -23,11 +23,15 @@ def test_nothing_is_imported_before_it_is_asked_for() -> None:
 
 
 def test_data_is_lucid_data() -> None:
+    from lucid.utils.data._utils.collate import default_collate
+    from lucid.utils.data.dataloader import get_worker_info
     from lucid.utils.data.dataset import Dataset as same
     from lucid.utils.data.distributed import DistributedSampler
 
     from lucid.utils.data import DataLoader, Dataset
 
+    assert default_collate is lucid.data.default_collate is lucid.utils.data._utils.collate.default_collate
+    assert get_worker_info() is None and not hasattr(lucid.utils.data, "collate")
     assert DataLoader is lucid.data.DataLoader and Dataset is same is lucid.data.Dataset
     assert DistributedSampler is lucid.data.DistributedSampler
 

@@ -1,8 +1,12 @@
 """Attention, also to keys and values that a cache keeps."""
 from __future__ import annotations
 
-import lucid
+import math
 
+from ..._dtypes import bool_
+from ...ops.creation.creation import empty, ones, zeros
+from ...ops.elementwise.where import where
+from ...ops.manipulation.joining import cat
 from ...tensor import Tensor
 from .. import functional as F
 from ..init import xavier_uniform_
@@ -52,12 +56,12 @@ class MultiHeadAttention(Module):
         else:
             if {kdim, vdim} - {None, embed_dim}:
                 raise ValueError("in_proj_weight requires kdim and vdim to equal embed_dim.")
-            self.in_proj_weight = Parameter(lucid.empty(3 * embed_dim, embed_dim))
+            self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
             xavier_uniform_(self.in_proj_weight)
-            self.in_proj_bias = Parameter(lucid.zeros(3 * embed_dim)) if bias else None
+            self.in_proj_bias = Parameter(zeros(3 * embed_dim)) if bias else None
         self.out_proj = Linear(embed_dim, embed_dim, bias)
-        self.bias_k = Parameter(lucid.zeros(1, 1, embed_dim)) if add_bias_kv else None
-        self.bias_v = Parameter(lucid.zeros(1, 1, embed_dim)) if add_bias_kv else None
+        self.bias_k = Parameter(zeros(1, 1, embed_dim)) if add_bias_kv else None
+        self.bias_v = Parameter(zeros(1, 1, embed_dim)) if add_bias_kv else None
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                 attn_mask: Tensor | None = None, is_causal: bool = False, kv_cache: KVCache | None = None,
@@ -75,7 +79,7 @@ class MultiHeadAttention(Module):
             k, v = kv_cache.update(k, v, cache_layer_idx, cache_position)
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
         if self.bias_k is not None and self.bias_v is not None:
-            k, v = (lucid.cat([x, self._heads(extra.expand(len(x), 1, -1))], 2)
+            k, v = (cat([x, self._heads(extra.expand(len(x), 1, -1))], 2)
                     for x, extra in ((k, self.bias_k), (v, self.bias_v)))
         if self.add_zero_attn:
             k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
@@ -106,16 +110,16 @@ class MultiHeadAttention(Module):
         added: Tensor | None = None
         forbidden = []
         if attn_mask is not None:
-            if attn_mask.dtype == lucid.bool:
+            if attn_mask.dtype == bool_:
                 forbidden.append(~attn_mask)
             else:
                 added = attn_mask.to(q.dtype)
         if padding is not None:
-            forbidden.append(padding.to(lucid.bool)[:, None, None, :])
+            forbidden.append(padding.to(bool_)[:, None, None, :])
         if is_causal:
             queries, keys = q.shape[2], k.shape[2]
-            forbidden.append(lucid.ones(queries, keys, dtype=lucid.bool, device=q.device).triu(keys - queries + 1))
+            forbidden.append(ones(queries, keys, dtype=bool_, device=q.device).triu(keys - queries + 1))
         for one in forbidden:
-            zeros = lucid.zeros((), dtype=q.dtype, device=q.device) if added is None else added
-            added = lucid.where(one, -lucid.inf, zeros)
+            otherwise = zeros((), dtype=q.dtype, device=q.device) if added is None else added
+            added = where(one, -math.inf, otherwise)
         return added

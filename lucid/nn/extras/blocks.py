@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import lucid
-
+from ...ops.manipulation.joining import stack
+from ...ops.nn.activation import relu, sigmoid, softmax
 from ...tensor import Tensor
 from ..modules.activation import ReLU
 from ..modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
@@ -110,7 +110,7 @@ class SEModule(Module):
     def forward(self, x: Tensor) -> Tensor:
         """`x` with its channels weighted. Raises ValueError for another number of dimensions."""
         _require_pictures(x)
-        weights = lucid.sigmoid(self.fc2(lucid.relu(self.fc1(x.mean((-2, -1))))))
+        weights = sigmoid(self.fc2(relu(self.fc1(x.mean((-2, -1))))))
         return x * weights[:, :, None, None]
 
 
@@ -133,6 +133,6 @@ class SelectiveKernel(Module):
     def forward(self, x: Tensor) -> Tensor:
         """The weighted sum. Raises ValueError for another number of dimensions."""
         _require_pictures(x)
-        results = lucid.stack([branch(x) for branch in self.branches], 1)
-        weights = lucid.softmax(self.attention(results.sum(1)), 1)
+        results = stack([branch(x) for branch in self.branches], 1)
+        weights = softmax(self.attention(results.sum(1)), 1)
         return (results * weights.unsqueeze(2)).sum(1)

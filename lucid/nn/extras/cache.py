@@ -4,8 +4,10 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-import lucid
-
+from ..._dtypes import int64
+from ...ops.creation.creation import arange
+from ...ops.manipulation.joining import cat
+from ...ops.reduction.max_min import aminmax
 from ...tensor import Tensor
 
 __all__ = ["Cache", "DynamicKVCache", "EncoderDecoderCache", "KVCache", "StaticKVCache"]
@@ -114,7 +116,7 @@ def _last_position(key: Tensor, position: Tensor) -> int:
     if expected is None or tuple(position.shape) != expected or (ndim == 0 and length != 1) or (ndim == 2 and key.ndim < 3):
         raise ValueError(f"cache_position of shape {tuple(position.shape)} does not fit keys of shape {tuple(key.shape)}: it is "
                          "a number for one position, (L,) or (N, L)")
-    first, last = (int(end) for end in lucid.aminmax(position))
+    first, last = (int(end) for end in aminmax(position))
     if first < 0:
         raise ValueError(f"cache_position must be >= 0 (got {first}).")
     return last
@@ -122,7 +124,7 @@ def _last_position(key: Tensor, position: Tensor) -> int:
 
 def _written(memory: Tensor, new: Tensor, position: Tensor) -> None:
     """Write the positions of `new` to those that `position` says."""
-    position = position.to(memory.device, lucid.int64)
+    position = position.to(memory.device, int64)
     if position.ndim < 2:
         memory[..., position.reshape(-1), :] = new
         return
@@ -146,7 +148,7 @@ class DynamicKVCache(KVCache):
             raise ValueError(f"DynamicKVCache: keys of shape {tuple(key.shape)} do not go with those of shape "
                              f"{tuple(old[0].shape)}")
         if cache_position is None:
-            new = (key, value) if old is None else (lucid.cat([old[0], key], -2), lucid.cat([old[1], value], -2))
+            new = (key, value) if old is None else (cat([old[0], key], -2), cat([old[1], value], -2))
         else:
             length = max(_last_position(key, cache_position) + 1, self._lengths[layer_idx])
             new = tuple(self._grown(kept, tensor, length, cache_position)  # type: ignore[assignment]
@@ -187,7 +189,7 @@ class StaticKVCache(KVCache):
             raise ValueError(f"layer_idx '{layer_idx}' bigger than cache length '{self.num_layers}'")
         length = self._lengths[layer_idx]
         if cache_position is None:
-            cache_position = lucid.arange(length, length + key.shape[-2], device=key.device)
+            cache_position = arange(length, length + key.shape[-2], device=key.device)
         last = _last_position(key, cache_position)
         if last >= self.max_cache_len:
             raise ValueError(f"StaticKVCache exceeded max_cache_len={self.max_cache_len}: there is no position {last}.")

@@ -4,8 +4,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import lucid
-
+from ..._dtypes import float64, get_default_dtype, int64
+from ...ops.creation.creation import arange
+from ...ops.elementwise.unary import exp
+from ...ops.linalg.vector_norms import vector_norm
+from ...ops.manipulation.grids import meshgrid
+from ...ops.manipulation.joining import cat, stack
+from ...ops.manipulation.padding import pad
+from ...ops.nn.pooling import max_pool2d
+from ...ops.random.random import rand
 from ...tensor import Tensor
 
 __all__ = ["drop_block", "drop_path", "global_response_norm", "rotary_pos_embedding", "rotate", "rotations",
@@ -32,10 +39,10 @@ def drop_block(input_: Tensor, block_size: int, p: float = 0.1, eps: float = 1e-
         raise ValueError(f"drop_block: block_size {block_size} does not fit into a map of {height} by {width}")
     centres = (height - block_size + 1) * (width - block_size + 1)
     chance = p * height * width / block_size**2 / (centres + eps)
-    dropped = (lucid.rand(input_.shape, device=input_.device) < chance).to(input_.dtype)
+    dropped = (rand(input_.shape, device=input_.device) < chance).to(input_.dtype)
     before = block_size // 2
-    padded = lucid.nn.functional.pad(dropped, (before, block_size - 1 - before) * 2)
-    covered = lucid.nn.functional.max_pool2d(padded, block_size, stride=1)
+    padded = pad(dropped, (before, block_size - 1 - before) * 2)
+    covered = max_pool2d(padded, block_size, stride=1)
     return input_ * ((1 - covered) / (1 - p))
 
 
@@ -51,7 +58,7 @@ def drop_path(input_: Tensor, p: float = 0.1, scale_by_keep: bool = True) -> Ten
     if p == 0:
         return input_
     shape = (input_.shape[0], *[1] * (input_.ndim - 1))
-    kept = (lucid.rand(shape, device=input_.device) >= p).to(input_.dtype)
+    kept = (rand(shape, device=input_.device) >= p).to(input_.dtype)
     return input_ * (kept / (1 - p) if scale_by_keep and p < 1 else kept)
 
 
@@ -60,7 +67,7 @@ def global_response_norm(input_: Tensor, gamma: Tensor, beta: Tensor, eps: float
 
     Source: Woo et al., "ConvNeXt V2", 2023.
     """
-    norms = lucid.linalg.vector_norm(input_, dim=(-2, -1), keepdim=True)
+    norms = vector_norm(input_, dim=(-2, -1), keepdim=True)
     share = norms / (norms.mean(1, keepdim=True) + eps)
     return gamma * (input_ * share) + beta * input_
 
@@ -74,11 +81,11 @@ def sinusoidal_pos_embedding(seq_len: int, embed_dim: int, device: Any = "cpu", 
     """
     if seq_len <= 0 or embed_dim <= 0:
         raise ValueError("seq_len and embed_dim must be positive.")
-    position = lucid.arange(seq_len, device=device, dtype=lucid.float64).unsqueeze(1)
-    even = lucid.arange(0, embed_dim, 2, device=device, dtype=lucid.float64)
-    angles = position * lucid.exp(even * (-math.log(1e4) / embed_dim))
-    pairs = lucid.stack([angles.sin(), angles.cos()], -1).flatten(1)
-    return pairs[:, :embed_dim].to(dtype or lucid.get_default_dtype())
+    position = arange(seq_len, device=device, dtype=float64).unsqueeze(1)
+    even = arange(0, embed_dim, 2, device=device, dtype=float64)
+    angles = position * exp(even * (-math.log(1e4) / embed_dim))
+    pairs = stack([angles.sin(), angles.cos()], -1).flatten(1)
+    return pairs[:, :embed_dim].to(dtype or get_default_dtype())
 
 
 def rotations(positions: Tensor, embed_dim: int, interleaved: bool) -> tuple[Tensor, Tensor]:
@@ -88,9 +95,9 @@ def rotations(positions: Tensor, embed_dim: int, interleaved: bool) -> tuple[Ten
     """
     if embed_dim % 2:
         raise ValueError(f"Expected even input embedding dimension, got '{embed_dim}'.")
-    pair = lucid.arange(embed_dim // 2, device=positions.device, dtype=lucid.float64)
-    angles = positions.to(lucid.float64).unsqueeze(-1) * lucid.exp(pair * (-2 * math.log(1e4) / embed_dim))
-    angles = angles.repeat_interleave(2, -1) if interleaved else lucid.cat([angles, angles], -1)
+    pair = arange(embed_dim // 2, device=positions.device, dtype=float64)
+    angles = positions.to(float64).unsqueeze(-1) * exp(pair * (-2 * math.log(1e4) / embed_dim))
+    angles = angles.repeat_interleave(2, -1) if interleaved else cat([angles, angles], -1)
     return angles.cos(), angles.sin()
 
 
@@ -103,7 +110,7 @@ def rotary_pos_embedding(input_: Tensor, position_ids: Tensor | None = None, int
     Source: Su et al., "RoFormer", 2021.
     """
     if position_ids is None:
-        position_ids = lucid.arange(input_.shape[-2], device=input_.device)
+        position_ids = arange(input_.shape[-2], device=input_.device)
     elif position_ids.shape != input_.shape[-2:-1]:
         raise ValueError("position_ids must be 1-D with length equal to input_.shape[-2].")
     return turned(input_, *rotations(position_ids.to(input_.device), input_.shape[-1], interleaved), interleaved)
@@ -111,12 +118,12 @@ def rotary_pos_embedding(input_: Tensor, position_ids: Tensor | None = None, int
 
 def turned(input_: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
     """Pairs of elements of `input_` turned by the angles with these cosines and sines."""
-    x = input_.to(lucid.float64)
+    x = input_.to(float64)
     if interleaved:
-        partners = lucid.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+        partners = stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
     else:
         first, second = x.chunk(2, -1)
-        partners = lucid.cat([-second, first], -1)
+        partners = cat([-second, first], -1)
     return (x * cos + partners * sin).to(input_.dtype)
 
 
@@ -129,9 +136,9 @@ def rotate(input_: Tensor, angle: float, center: tuple[float, float] | None = No
     height, width = input_.shape[-2:]
     x0, y0 = (width / 2, height / 2) if center is None else center
     cos, sin = math.cos(math.radians(-angle)), math.sin(math.radians(-angle))
-    y, x = lucid.meshgrid(lucid.arange(float(height), dtype=lucid.float64, device=input_.device) - y0,
-                          lucid.arange(float(width), dtype=lucid.float64, device=input_.device) - x0, indexing="ij")
+    y, x = meshgrid(arange(float(height), dtype=float64, device=input_.device) - y0,
+                          arange(float(width), dtype=float64, device=input_.device) - x0, indexing="ij")
     rounding = 1e-9 * (height + width)  # what is whole but for rounding is not one less
-    column = (x * cos - y * sin + x0 + rounding).clip(0, width - 1).to(lucid.int64)
-    row = (x * sin + y * cos + y0 + rounding).clip(0, height - 1).to(lucid.int64)
+    column = (x * cos - y * sin + x0 + rounding).clip(0, width - 1).to(int64)
+    row = (x * sin + y * cos + y0 + rounding).clip(0, height - 1).to(int64)
     return input_[..., row, column]

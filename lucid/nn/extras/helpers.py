@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import lucid
-
+from ...ops.manipulation.joining import cat
 from ...tensor import Tensor
 from .. import functional as F
 from ..utils.clip_grad import clip_grad_value_, get_total_norm
 
-__all__ = ["apply_chunking_to_forward", "auto_repr", "clip_grad_value", "get_activation_from_name", "grad_norm"]
+__all__ = ["apply_chunking_to_forward", "auto_repr", "clip_grad_value", "get_activation_from_name", "grad_norm",
+           "set_state_dict_pass_attr"]
 
 Class = TypeVar("Class", bound=type)
 
@@ -22,6 +22,27 @@ def auto_repr(*attr_names: str) -> Callable[[Class], Class]:
             return ", ".join(f"{name}={getattr(self, name, None)}" for name in attr_names)
 
         kind.extra_repr = extra_repr  # type: ignore[attr-defined]
+        return kind
+
+    return decorated
+
+
+def set_state_dict_pass_attr(*attr_names: str) -> Callable[[Class], Class]:
+    """A decorator of modules: `state_dict` leaves these parameters and buffers out, `load_state_dict` does not ask for them."""
+    def decorated(kind: Any) -> Any:
+        plain_save, plain_load = kind._save_to_state_dict, kind._load_from_state_dict
+
+        def save(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
+            plain_save(self, destination, prefix, keep_vars)
+            for name in attr_names:
+                destination.pop(prefix + name, None)
+
+        def load(self: Any, state_dict: Any, prefix: str, metadata: Any, strict: bool, missing_keys: Any, *others: Any) -> None:
+            plain_load(self, state_dict, prefix, metadata, strict, missing_keys, *others)
+            left_out = {prefix + name for name in attr_names}
+            missing_keys[:] = [key for key in missing_keys if key not in left_out]
+
+        kind._save_to_state_dict, kind._load_from_state_dict = save, load
         return kind
 
     return decorated
@@ -47,7 +68,7 @@ def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int
         raise ValueError("The dimension to be chunked must be divisible by chunk_size "
                          f"(got dim_size={length}, chunk_size={chunk_size}).")
     parts = zip(*[tensor.split(chunk_size, chunk_dim) for tensor in input_tensors], strict=True)
-    return lucid.cat([forward_fn(*part) for part in parts], chunk_dim)
+    return cat([forward_fn(*part) for part in parts], chunk_dim)
 
 
 def get_activation_from_name(act_name: str) -> Callable[..., Tensor] | None:

@@ -1,8 +1,10 @@
 """Embeddings of positions, added to a sequence or turning it."""
 from __future__ import annotations
 
-import lucid
-
+from ..._dtypes import int64
+from ...autograd import no_grad
+from ...ops.creation.creation import arange
+from ...ops.reduction.max_min import aminmax
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..modules.sparse import Embedding
@@ -71,20 +73,20 @@ class RotaryPosEmbedding(Module):
         if position_ids is not None:
             if position_ids.shape != (length,):
                 raise ValueError("position_ids must be 1-D with length equal to input_.shape[-2].")
-            first, last = (int(end) for end in lucid.aminmax(position_ids))
+            first, last = (int(end) for end in aminmax(position_ids))
             if first < 0:
                 raise ValueError("position_ids must be non-negative.")
             needed = last + 1
         if self.max_seq_len is not None and needed > self.max_seq_len:
             raise ValueError(f"Required sequence length '{needed}' exceeds max_seq_len '{self.max_seq_len}'.")
         cos, sin = self._tables(needed, embed_dim, input_)
-        where = slice(length) if position_ids is None else position_ids.to(input_.device, lucid.int64)
+        where = slice(length) if position_ids is None else position_ids.to(input_.device, int64)
         return turned(input_, cos[where], sin[where], self.interleaved)
 
     def _tables(self, needed: int, embed_dim: int, input_: Tensor) -> tuple[Tensor, Tensor]:
         kept = self._kept
         if kept is None or kept[0].shape[0] < needed or kept[0].shape[1] != embed_dim or kept[0].device != input_.device:
-            with lucid.no_grad():
-                positions = lucid.arange(self.max_seq_len or needed, device=input_.device)
+            with no_grad():
+                positions = arange(self.max_seq_len or needed, device=input_.device)
                 kept = self._kept = rotations(positions, embed_dim, self.interleaved)
         return kept

@@ -1,8 +1,7 @@
 """What hides parts of activations in training, and a norm across channels."""
 from __future__ import annotations
 
-import lucid
-
+from ...ops.creation.creation import zeros
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter
@@ -48,8 +47,8 @@ class GlobalResponseNorm(Module):
 
     def __init__(self, channels: int, eps: float = 1e-6) -> None:
         super().__init__()
-        self.gamma = Parameter(lucid.zeros(1, channels, 1, 1))
-        self.beta = Parameter(lucid.zeros(1, channels, 1, 1))
+        self.gamma = Parameter(zeros(1, channels, 1, 1))
+        self.beta = Parameter(zeros(1, channels, 1, 1))
         self.eps = eps
 
     def forward(self, input_: Tensor) -> Tensor:

@@ -241,6 +241,23 @@ def test_helpers() -> None:
     assert nn.Rearrange is lucid.einops.layers.Rearrange
 
 
+@nn.set_state_dict_pass_attr("mask")
+class Masked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(lucid.ones(2))
+        self.register_buffer("mask", lucid.zeros(2))
+
+
+def test_what_state_dict_leaves_out() -> None:
+    model = nn.Sequential(Masked(), nn.Linear(1, 1))
+    assert list(model.state_dict()) == ["0.weight", "1.weight", "1.bias"]
+    assert not any(model.load_state_dict(model.state_dict())) and Masked.__name__ == "Masked"
+    assert list(pickle.loads(pickle.dumps(model[0])).state_dict()) == ["weight"]
+    with pytest.raises(RuntimeError, match="weight"):
+        model.load_state_dict({})
+
+
 def test_noam_scheduler() -> None:
     optimizer = lucid.optim.SGD([nn.Parameter(lucid.ones(1))], lr=9.0)
     schedule = lucid.optim.lr_scheduler.NoamScheduler(optimizer, 512, 4, factor=2.0)
