@@ -4,7 +4,7 @@ onnx: ``pip install lucid-xp[onnx]``.
 `export`: the function.
 `tracing`, `runs`: what calls of a model run, and what is the same in all of them.
 `graph`: the graph while it is written.
-`elementwise`, `shapes`, `reductions`, `layers`, `recurrent`: how each operation is written.
+`elementwise`, `shapes`, `writes`, `reductions`, `layers`, `recurrent`: how each operation is written.
 `library`: the package onnx.
 `errors`: the error of what cannot be.
 """

@@ -72,6 +72,9 @@ def _written(g: Graph, node: Node, operands: list[str], inputs: Sequence[str | N
         return g.node("Or", *operands)
     if name in ("mul", "minimum") and dtype.kind == "b":
         return g.node("And", *operands)
+    if name == "where" and dtype.kind == "b":  # missing in runtimes
+        condition, a, b = operands
+        return g.node("Or", g.node("And", condition, a), g.node("And", g.node("Not", condition), b))
     if name in _DIRECT:
         return g.node(_DIRECT[name], *operands)
     if name in _COMPOSED:

@@ -16,18 +16,18 @@ from ..autograd import no_grad
 from ..nn.modules.module import Module
 from ..serialization.output_file import written_at
 from ..tensor import Tensor, wrap
-from . import elementwise, layers, recurrent, reductions, shapes
+from . import elementwise, layers, recurrent, reductions, shapes, writes
 from .errors import ExportError
 from .graph import EMITTERS, Graph, Noted
 from .library import element_type, library
 from .runs import Length, merge
 from .tracing import Event, Ref, Trace, evaluating, refs
 
-__all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes"]
+__all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes", "writes"]
 
 #: Attributes that say how a kernel computes, or what the shape or dtype of the result says too.
 _WITHOUT_EFFECT = {"with_grad", "winners", "momentum", "message", "low", "high", "padding_idx", "dtype", "input_shape", "lengths",
-                   "output_size", "axes", "M", "num"}
+                   "output_size", "axes"}
 _READ_OTHERWISE = ("check_bounds", "recurrence")  # kernels of which operands are checked only, or read before another one
 _LARGEST = 2_000_000_000  # bytes: a file of Protocol Buffers has no more than 2 GiB
 #: Of each run a and b: a dynamic length n becomes a * n + b there. A plan has a row for each length, and a model that takes no

@@ -127,9 +127,22 @@ EXPRESSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs]]] = [
 ]
 
 
-def _part_written(x: lucid.Tensor) -> lucid.Tensor:
+def _parts_written(x: lucid.Tensor) -> lucid.Tensor:
     x = x * 1
     x[:, 0] = 2
+    x[..., 2:4] = x[:, -1:]
+    x[1] = x[0] + 1
+    x[1:, -2] = x[:-1, 0].clone()
+    x[:-1, 4] = -1
+    seen = x > 0
+    seen[:, :2] = True
+    x[:] = x + seen
+    return x
+
+
+def _steps_written(x: lucid.Tensor) -> lucid.Tensor:
+    x = x * 1
+    x[:, ::2] = 2
     return x
 
 
@@ -186,7 +199,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], Callable[[], Inputs]]] = [
     (lambda x: (x.half().float(), (x * 10).long(), x.double()), _rows), (lambda x: F.normalize(x, dim=1), _rows),
     (lambda x: lucid.stack(lucid.meshgrid(x[0], x[1], indexing="ij")), lambda: (lucid.randn(3, 6),)),
     (lambda x: ((x * 10).long() // 3, (x * 10).long() % -3, x * lucid.tensor(x.shape[0]), x.clone().fill_(2.0)), _rows),
-    (_written, _rows), (_constants_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
+    (lambda x: lucid.where(x > 0, x < 1, x > -1).masked_fill(x > 2, True), _rows), (_written, _rows), (_parts_written, _rows), (_constants_written, _rows), (lambda x: x % 0.7, lambda: (lucid.randn(3, 400),)), (lambda x, i: x[:, i, 1:3], lambda: (lucid.randn(3, 6, 5), lucid.tensor([[0, 2], [1, 5], [0, 0]]))),
     (lambda x: x.masked_fill(x > 0, -1.0).unsqueeze(1).expand(-1, 4, -1).reshape(-1, 6), _rows),
 ]
 
@@ -200,7 +213,7 @@ REFUSED: list[tuple[Callable[[], nn.Module], Callable[[], Inputs], str]] = [
     (lambda: Call(lambda x: x[x > 0]), _rows, "mask"),
     (lambda: Call(lambda x: F.one_hot(x)), _tokens, "Python reads an element"),
     (lambda: Call(lambda x: x.nonzero()), _rows, "nonzero"),
-    (lambda: Call(_part_written), _rows, "index_put"), (Counting, _rows, "writes into 'calls'"),
+    (lambda: Call(_steps_written), _rows, "index_put"),  (Counting, _rows, "writes into 'calls'"),
     (lambda: Call(_written_through_a_view), _rows, "a part was written through another"),
     (lambda: Call(lambda x: x.add_(1)), _rows, "writes into an input"),
     (lambda: Call(lambda x: lucid.linalg.inv(x[:6, :6].T @ x)), lambda: (lucid.randn(7, 6),), "inv|other lengths"),
