@@ -86,13 +86,12 @@ class Parameter(_StableHandle):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
-        kind = data.__class__
-        if cls is Parameter and kind is not Tensor and isinstance(data, Tensor) and (
-                kind.__torch_function__ is not disabled_torch_function):
-            made = as_class(data.detach(), _class_of_parameters(kind))
-            made.requires_grad = requires_grad
-            return made
+    def __new__(cls, *args: Any, **keywords: Any) -> Any:
+        if cls is Parameter and (args or keywords):
+            data = args[0] if args else keywords.get("data")
+            kind: Any = data.__class__
+            if kind is not Tensor and isinstance(data, Tensor) and kind.__torch_function__ is not disabled_torch_function:
+                return _of_class(*args, **keywords)
         return object.__new__(cls)
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
@@ -112,6 +111,13 @@ class Parameter(_StableHandle):
             finally:
                 self._grad = grad
         return found
+
+
+def _of_class(data: Tensor, requires_grad: bool = True) -> Any:
+    """A parameter over a tensor of a class that overrides functions: of that class too."""
+    made = as_class(data.detach(), _class_of_parameters(data.__class__))
+    made.requires_grad = requires_grad
+    return made
 
 
 def _class_of_parameters(cls: type[Tensor]) -> type[Parameter]:

@@ -137,3 +137,16 @@ def test_together_with_autocast(first: str) -> None:
     assert [t.dtype for t in found] == [lucid.bfloat16] * 3 + [lucid.float32]
     assert log.names == ["lucid.Tensor.matmul", "lucid.linear", "lucid.Tensor.mm", "lucid.exp"]
     assert (x @ x).dtype == lucid.float32
+
+
+def test_a_compiled_function_runs_eagerly_in_a_mode() -> None:
+    compiled = lucid.compile(lambda x: (x * 2).sin())
+    x = lucid.ones(3)
+    for _ in range(4):
+        expected = compiled(x)
+    assert compiled.plans
+    with Log() as log:
+        found = compiled(x)
+    assert log.names == ["lucid.Tensor.mul", "lucid.Tensor.sin"] and lucid.equal(found, expected)
+    compiled(x)
+    assert len(log.names) == 2

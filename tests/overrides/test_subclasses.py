@@ -184,3 +184,11 @@ def test_a_parameter_of_the_class(classes: Classes) -> None:
         assert copied.more == "b" and copied.tolist() == [0, 1]
     assert not nn.Parameter(x, requires_grad=False).requires_grad
     assert type(nn.Parameter(lucid.ones(1))) is nn.Parameter
+    assert isinstance(nn.Parameter(data=x, requires_grad=True), classes.Tagged)
+
+    class Named(nn.Parameter):
+        def __init__(self, data: Any, name: str, *, more: int = 0) -> None:
+            super().__init__(data)
+            self.label = name, more
+
+    assert Named(lucid.ones(1), "n", more=3).label == ("n", 3)

@@ -68,6 +68,12 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, s
     return split_op(tensor, boundaries=boundaries, axis=dim)
 
 
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` by its name in PyTorch for views whose writes are not tracked; here they are."""
+    return split(input, split_size, dim)
+
+
+
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of the given lengths along `dim`, as by `split`."""
     return split(input, list(split_sizes), dim)
