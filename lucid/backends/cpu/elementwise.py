@@ -137,7 +137,7 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
             return function if x.size < few and x.itemsize != 2 else None
 
         chosen.direct = direct
-    return chosen  # type: ignore[no-any-return]
+    return chosen
 
 
 def with_half_precision(by_formula: Implementation, kernel: Function) -> Function:
