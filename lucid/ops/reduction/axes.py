@@ -68,8 +68,7 @@ def total_dtype(input: Tensor, dtype: Any) -> Any:
 
 @_recording.as_it_is  # a replay looks too
 def require_within(input: Tensor, low: float, high: float, message: str) -> None:
-    """Raise RuntimeError with `message` unless all elements are from `low` to `high`, which NaN is not. The device 'meta' has
-    none.
+    """Raise RuntimeError with `message` unless all elements are from `low` to `high`, which NaN is not; on 'meta' there are none.
 
     A tenth of the time of comparisons of tensors.
     """
