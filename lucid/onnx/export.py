@@ -29,6 +29,7 @@ __all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes
 _WITHOUT_EFFECT = {"with_grad", "winners", "momentum", "message", "low", "high", "padding_idx", "dtype", "input_shape", "lengths",
                    "output_size", "axes"}
 _READ_OTHERWISE = ("check_bounds", "recurrence")  # kernels of which operands are checked only, or read before another one
+_STEP = 34  # more than what most images are reduced by
 _LARGEST = 2_000_000_000  # bytes: a file of Protocol Buffers has no more than 2 GiB
 #: Of each run a and b: a dynamic length n becomes a * n + b there. A plan has a row for each length, and a model that takes no
 #: length of the first plan, as one with a limit or one that halves images, may take those of another.
@@ -177,9 +178,14 @@ def _lengths(given: dict[str, int]) -> Iterator[list[dict[str, int]]]:
         return
     for rows in _PLANS:
         if len(given) <= len(rows):
-            columns = [[a * max(length, 2) + b for a, b in row] for row, length in zip(rows, given.values(), strict=False)]
+            columns = [_changed(max(length, 2), row) for row, length in zip(rows, given.values(), strict=False)]
             if all(length > 1 for column in columns for length in column):
                 yield [dict(zip(given, run, strict=True)) for run in zip(*columns, strict=True)]
+
+
+def _changed(length: int, row: Sequence[tuple[int, int]]) -> list[int]:
+    """A length in each run. Twice and three times as many of a large one would take long."""
+    return [a * length + b if length <= _STEP or row in _PLANS[2] else length + (a - 1) * _STEP + b for a, b in row]
 
 
 def _varied(inputs: list[Tensor], axes: Axes, lengths: dict[str, int], run: int) -> list[Tensor]:
@@ -207,6 +213,7 @@ def _traced(inputs: list[Tensor], state: dict[str, Tensor], call: Callable[[Sequ
         if not isinstance(leaf, Tensor):
             raise ExportError(f"the model returns a {type(leaf).__name__}; a graph returns tensors")
     trace.outputs = [trace.output(leaf) for leaf in leaves]
+    trace.release()
     return trace
 
 

@@ -96,7 +96,7 @@ def _as_formula(event: Event, trace: Trace) -> Event | None:
     if event.kernel == "fused" or event.kernel not in symbolic.TABLE:
         return event if event.kernel == "fused" else None
     arrays = [operand for operand in event.operands if isinstance(operand, Ref)]
-    symbols = iter([symbolic.argument(place, trace.values[ref.value].array.dtype, trace.values[ref.value].array.ndim > 0)
+    symbols = iter([symbolic.argument(place, trace.values[ref.value].dtype, bool(trace.values[ref.value].shape))
                     for place, ref in enumerate(arrays)])
     operands = [next(symbols) if isinstance(operand, Ref) else operand for operand in event.operands]
     try:
@@ -114,20 +114,19 @@ def _merged_event(events: Sequence[Event]) -> Event:
 
 def _merged_value(values: Sequence[Value]) -> Known:
     first = values[0]
-    arrays = [value.array for value in values]
-    if any((value.origin, value.depends, value.array.ndim, value.array.dtype)
-           != (first.origin, first.depends, first.array.ndim, first.array.dtype) for value in values):
+    if any((value.origin, value.depends, len(value.shape), value.dtype)
+           != (first.origin, first.depends, len(first.shape), first.dtype) for value in values):
         raise ExportError("for other elements or lengths of the inputs the model makes tensors of other dtypes or dimensions")
     shape = tuple([lengths[0] if len(set(lengths)) == 1 else Length(tuple(lengths))
-                   for lengths in zip(*[array.shape for array in arrays], strict=True)])
+                   for lengths in zip(*[value.shape for value in values], strict=True)])
     same = not first.depends and all(_equal(value.elements, first.elements) for value in values[1:])
     length = None
     if first.origin == "constant" and not same and not shape and all(float(v.elements) == int(v.elements) for v in values):
         length = Length(tuple([int(value.elements) for value in values]))
     elif first.origin == "constant" and not same:
-        raise ExportError("the model makes a tensor, of shape " + " or ".join(sorted({str(a.shape) for a in arrays}))
+        raise ExportError("the model makes a tensor, of shape " + " or ".join(sorted({str(value.shape) for value in values}))
                           + ", outside of lucid's operations, and its elements depend on those of the inputs or on their lengths")
-    return Known(shape, first.array.dtype, first.origin, first.depends, first.name, length, first.elements if same else None)
+    return Known(shape, first.dtype, first.origin, first.depends, first.name, length, first.elements if same else None)
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:

@@ -34,8 +34,10 @@ class Ref:
 class Value:
     """An array of a run."""
 
-    array: np.ndarray  # the object that it is known by; a later write changes its elements
-    elements: np.ndarray  # as they were, of what no input leads to
+    array: Any  # the object that it is known by, during the run; a later write changes its elements
+    elements: Any  # as they were, of what no input leads to
+    shape: tuple[int, ...]
+    dtype: Any
     origin: str  # "input", "state" (a parameter or buffer), "constant" (from elsewhere) or "result"
     depends: bool  # on an input
     name: str = ""
@@ -77,6 +79,14 @@ class Trace:
         finally:
             _recording.count(-1)
             _recording.recorder.reset(token)
+
+    def release(self) -> None:
+        """Let go of the activations, when the run is over."""
+        self._index.clear()
+        for value in self.values:
+            value.array = None
+            if value.depends:
+                value.elements = None
 
     def output(self, tensor: Tensor) -> int:
         """The value of a tensor that the model returns."""
@@ -132,7 +142,8 @@ class Trace:
     # ---- arrays ----------------------------------------------------------------------------------------------------
     def _add(self, array: np.ndarray, origin: str, depends: bool, name: str = "") -> int:
         elements = array if depends or origin == "state" else array.copy()
-        self.values.append(Value(array, elements, origin, depends, name))  # holds the array: its id and memory stay its own
+        # It holds the array, so that its id and its memory stay its own.
+        self.values.append(Value(array, elements, array.shape, array.dtype, origin, depends, name))
         self._index[id(array)] = len(self.values) - 1
         self._stale.discard(id(array))
         return len(self.values) - 1
