@@ -15,8 +15,6 @@ from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.random.random import Stored
 from lucid_kernels.cuda.runtime import launch, words
 
-_SIGN = 1 << 63
-
 
 def make_pool() -> Any:
     """Memory that graphs share."""
@@ -79,7 +77,7 @@ class Draws:
 
     def store(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Let these be the pairs from here on in the current stream."""
-        new = [(number + _SIGN) % (2 * _SIGN) - _SIGN for pair in pairs for number in pair]
+        new: list[int] = np.array(pairs, np.uint64).view(np.int64).ravel().tolist()
         words.store(self._array, new, self._old)
         self._old = new
 
