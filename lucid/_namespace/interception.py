@@ -73,3 +73,9 @@ def _calling(handler: Function, own: CodeType) -> CodeType:
     template = _template.__code__
     constants = tuple(handler if constant == "handler" else constant for constant in template.co_consts)
     return template.replace(co_consts=constants, co_freevars=own.co_freevars, co_name=own.co_name, co_qualname=own.co_qualname)
+
+
+def is_seen(function: Function) -> bool:
+    """Whether a layer is called before `function`."""
+    found = _intercepted.get(id(function))
+    return found is not None and bool(found._on)

@@ -20,10 +20,8 @@ _TENSOR = {b"dltensor": 0, b"dltensor_versioned": 32}  # by the name of a capsul
 _DEVICE, _DTYPE = 8, 20  # in it
 _KEYWORDS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # whether NumPy writes and reads versioned capsules
 
-_name = ctypes.pythonapi.PyCapsule_GetName
-_name.restype, _name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _CAPSULE = type(np.empty(0).__dlpack__())
 
 

@@ -1,5 +1,5 @@
 """Models as files of ONNX, which other programs run: ``lucid.onnx.export(model, args, "model.onnx")``. It needs the package
-onnx: ``pip install lucid-xp[onnx]``.
+onnx, which the extra `onnx` installs.
 
 `export`: the function.
 `tracing`, `runs`: what calls of a model run, and what is the same in all of them.
