@@ -42,7 +42,7 @@ def test_all_blocks_run_one_after_the_other(monkeypatch):
             assert doctest.DocTestRunner().run(examples, clear_globs=False).failed == 0
         else:
             exec(code, scope)
-    assert len(SNIPPETS) == 4 and scope["y"].shape == (1000,)
+    assert len(SNIPPETS) == 5 and scope["y"].shape == (1000,)
 
 
 def test_named_files_exist():
