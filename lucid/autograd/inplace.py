@@ -104,12 +104,11 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     argument; the rule must not save `target`, whose old elements are gone. Raises RuntimeError, with nothing changed, as
     `write` does.
     """
-    flags = grad_mode.get()
+    array, flags = target._array, grad_mode.get()  # one that is uninitialized raises before anything else
     if flags & GRAD and (target._node is not None or target._view is not None):
         refuse_leaf(target, others)
     if clock.any_inference:
         refuse_inference(target)
-    array = target._array
     if 0 in array.strides and op.name != "fill":  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     if flags & LEVELS:
