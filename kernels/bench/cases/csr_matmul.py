@@ -38,4 +38,5 @@ def _cases(side: Side, label: str, rows: int, columns: int, width: int, kept: in
     moved = values.nbytes + places.nbytes + starts.nbytes + dense.nbytes + rows * width * 4
     yield side.case(f"product {label}", bytes=moved, ours=lambda: k.csr_matmul(v, s, p, d), torch=lambda: matrix @ d,
                     exact=exact)
-    yield side.case(f"kept of a product {label}", bytes=moved, ours=lambda: k.csr_sampled(a, d, s, p), exact=exact_kept)
+    yield side.case(f"kept of a product {label}", bytes=moved, ours=lambda: k.csr_sampled(a, d, s, p),
+                    torch=lambda: torch.sparse.sampled_addmm(matrix, a, d.T, beta=0.0).values(), exact=exact_kept)
