@@ -205,7 +205,7 @@ def _batch_norm(g: Graph, event: Event) -> list[str | None]:
     if event.kernel == "batch_norm_relu":
         if event.attributes["training"]:
             raise ExportError(f"{g.line}: {_TRAINING}")
-        residual, *others = others
+        residual, *others, _ = others  # the last counts batches, in training
     weight, bias, mean, variance = others
     channels, dtype = g.shape(x)[1], g.dtype(x)
     names = [g.name(weight) if weight is not None else g.node("Expand", g.constant(1, dtype), g.ints([channels])),
@@ -219,8 +219,8 @@ def _batch_norm(g: Graph, event: Event) -> list[str | None]:
 
 @emits("batch_norm", "ReduceMean, Sub, Mul, Sqrt, Div")
 def _batch_statistics(g: Graph, event: Event) -> list[str | None]:
-    x, weight, bias, mean, variance = event.operands
-    if mean is not None or variance is not None:
+    x, weight, bias, *state = event.operands
+    if any(operand is not None for operand in state):
         raise ExportError(f"{g.line}: {_TRAINING}")
     axes = [axis for axis in range(rank_of(g, x)) if axis != 1]
     found = _standardized(g, g.name(x), axes, event.attributes["eps"], g.dtype(x))
