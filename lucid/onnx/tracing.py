@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _recording, backends
+from ..ops.reduction.axes import require_within
 from ..tensor import Tensor
 from .errors import ExportError
 
@@ -136,7 +137,9 @@ class Trace:
         raise ExportError(f"{user_line()}: {why}")
 
     def host(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """A step that reads and changes Python's state."""
+        """A step that reads and changes Python's state, or a look at elements, which the graph leaves out."""
+        if function is require_within.__wrapped__:  # type: ignore[attr-defined]
+            return function(*args, **keywords)
         raise ExportError(f"{user_line()}: {getattr(function, '__qualname__', function)} is no part of a forward pass")
 
     # ---- arrays ----------------------------------------------------------------------------------------------------
