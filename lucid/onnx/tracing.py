@@ -20,7 +20,7 @@ from ..tensor import Tensor
 from .errors import ExportError
 
 EACH_TIME = "all rows each time"  # in the place of the batch sizes of a sequence that is not packed
-_CHECKING = frozenset(("within", "gaussian_nll_loss"))
+_CHECKING = frozenset(("require_within", "gaussian_nll_loss"))
 _HERE = str(Path(__file__).parent.parent)
 
 
