@@ -5,8 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
+from lucid_kernels.cpu.runtime import patches
 
 import lucid
+
+#: With LUCID_PATCHES=0 NumPy's dtypes have NumPy's attributes only.
+pytestmark = pytest.mark.skipif(not patches.ENABLED, reason="LUCID_PATCHES=0")
 
 NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 
