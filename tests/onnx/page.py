@@ -8,6 +8,7 @@ import sys
 
 import lucid
 from lucid import nn
+from lucid._namespace.lazy import LAZY
 from lucid.onnx import export  # it fills the table
 from lucid.onnx.graph import ONNX_NAMES
 
@@ -24,7 +25,8 @@ def _classes() -> dict[str, set[str]]:
     exported: set[str] = set()
     for make, _ in cases.EXPRESSED:
         exported |= {type(module).__name__ for module in make().modules()}
-    every = {name for name in dir(nn) if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)}
+    every = {name for name in set(dir(nn)) - set(LAZY["lucid.nn"])  # which are there once somebody has asked for them
+             if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)}
     every -= CONTAINERS | {name for name in every if name.startswith(("Lazy", "_")) or name.endswith("Base")}
     return {"exported": every & exported, "others": every - exported}
 
