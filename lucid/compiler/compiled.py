@@ -250,7 +250,7 @@ def _unchanged(args: Any, keywords: Any, leaves: list[Any]) -> bool:
 
 def _shape_of(spec: Any) -> Any:
     """How arguments are nested, as something with a hash."""
-    return spec.kind, repr(spec.context), tuple(map(_shape_of, spec.children))
+    return spec.type, repr(spec.context), tuple(map(_shape_of, spec.children_specs))
 
 
 def _alike(first: Recorder, second: Recorder) -> bool:

@@ -104,7 +104,7 @@ def _out_dims(func: Callable[..., Any], out_dims: Any, spec: TreeSpec) -> list[A
     """A dimension for each result."""
     if isinstance(out_dims, int) or out_dims is None:
         return [out_dims] * spec.num_leaves
-    if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(out_dims[0], int):
+    if spec.type is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(out_dims[0], int):
         return [out_dims[0]]
     name = f"vmap({name_of(func)}, ..., out_dims={out_dims})"
     if not isinstance(out_dims, (tuple, list, dict)):

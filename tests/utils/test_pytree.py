@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import lucid
+from lucid import _pytree as kinds
 from lucid.utils import _pytree
 
 Point = namedtuple("Point", "x y")
@@ -68,8 +70,10 @@ def test_a_class_of_the_user() -> None:
                                  flatten_with_keys_fn=lambda p: ([(_pytree.GetAttrKey(n), getattr(p, n)) for n in "ab"], None))
     try:
         assert _pytree.tree_map(lambda x: x + 1, Pair(1, [2])) == Pair(2, [3])
+        batched = lucid.vmap(lambda p: p.a * p.b)(Pair(lucid.arange(3), lucid.arange(3)))
+        assert batched.tolist() == [0, 1, 4]
         assert [_pytree.keystr(path) for path, _ in _pytree.tree_leaves_with_path([Pair(1, [2])])] == ["[0].a", "[0].b[0]"]
         with pytest.raises(ValueError, match="already registered"):
             _pytree.register_pytree_node(Pair, None, None)  # type: ignore[arg-type]
     finally:
-        del _pytree._KINDS[Pair], _pytree._KEYED[Pair]
+        del kinds._KINDS[Pair], kinds._KEYED[Pair]
