@@ -8,6 +8,7 @@ What is measured:
 `gpu_rows`: what is known of the rows on a GPU without one.
 `networks`: training steps of some twenty networks, and inference of single samples.
 `cold_start`, `import_time`, `module_call`, `module_to`: the first step of a process; imports; module calls and moves.
+`small_call`: the parts of an operation on a few numbers.
 `host`: the host's time of GPU operations and steps, on a CUDA that computes nothing.
 `memory`, `peak_memory`: leaks; the peak of a training step.
 

@@ -32,6 +32,7 @@ class Case:
     target: float | None = None  # the most that the ratio to PyTorch should be
     missing: str = ""  # what lucid lacks for this case
     failure: str = ""  # why this side could not prepare the case
+    notes: str = ""  # what its line ends with
     variant: str = ""  # which of several ways of calling was the fastest
 
 

@@ -107,7 +107,7 @@ class Driver:
         self.facts = ours
         failures = [f"{side}: {fact['failure']}" for side, fact in facts.items() if fact["failure"]]
         result: dict[str, Any] = {"family": family, "name": ours["name"], "target": ours["target"], "missing": ours["missing"],
-                                  "failure": "; ".join(failures)}
+                                  "failure": "; ".join(failures), "notes": ours["notes"]}
         rounds = self._measure([remote for remote in self.remotes if facts[remote.side]["available"]], ours["target"])
         result["others"] = max((done.others for done in rounds), default=0.0)
         result["undisturbed"] = result["others"] < DISTURBED

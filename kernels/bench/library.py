@@ -87,7 +87,7 @@ def target(side: Side, name: str, bound: float | None, build: Callable[[Library]
     try:
         calls = build(library)
         if callable(calls):
-            return Case(name, calls, target=bound, **facts)
+            return Case(name, calls, target=bound, notes=getattr(calls, "notes", ""), **facts)
         variant = fastest(calls, side.synchronize)
     except Exception as error:
         traceback.print_exc()

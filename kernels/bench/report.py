@@ -41,6 +41,8 @@ def row(result: dict[str, Any], sides: Sequence[str]) -> str:
             columns += [microseconds(side), ratio(side)]
     errors = [f"{result[side]['error']:.0e}" for side in ("ours", "torch") if result.get(side, {}).get("error") is not None]
     line = " ".join([*columns, f"{speed:>13}", percent(result["floor_share"]), " / ".join(errors)]).rstrip()
+    if result.get("notes"):
+        line = f"{line}  {result['notes']}"
     if result["missing"] or result["failure"]:
         return f"{line}  {status(result)}"
     return line if result["undisturbed"] else f"{line}  (disturbed)"

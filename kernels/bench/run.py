@@ -54,9 +54,11 @@ from bench.report import header, row, target_table  # noqa: E402
 #: Families of kernels, each in its file; they run on both devices.
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
            "optimizer", "products", "csr_matmul")
-#: Of the whole library on a CPU, without targets but for some of `func` and `compile`.
+#: Of the whole library on a CPU, without targets but for some of `namespaces` and `compile`.
 SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
-          "small_matrices", "distributions", "func", "small_ops", "scripts", "compile")
+          "small_matrices", "distributions", "namespaces", "small_ops", "scripts", "compile")
+#: Of these, what a GPU runs too.
+ON_BOTH = ("compile",)
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: On a GPU there are more.
@@ -72,7 +74,7 @@ def families(names: list[str], device: str, only_targets: bool = False) -> list[
     """The families to run: those named (with or without folder and suffix), or all that the device has."""
     everything = (*TARGETS, PEAK) if only_targets else (*KERNELS, *SHAPES, *ALONE, *TARGETS)
     if device == "gpu":
-        everything = (*(name for name in everything if name in (*KERNELS, *TARGETS)), *GPU_TARGETS)
+        everything = (*(name for name in everything if name in (*KERNELS, *TARGETS, *ON_BOTH)), *GPU_TARGETS)
     short = {family.rpartition(".")[2]: family for family in everything}
     chosen = [pathlib.PurePath(name.removeprefix("gpu_").removeprefix("targets.")).stem for name in names]
     unknown = sorted(set(chosen) - set(short))

@@ -60,7 +60,8 @@ class Worker:
             return {"end": True}
         case = self.case
         facts = {"name": case.name, "bytes": case.bytes, "flops": case.flops, "operations": case.operations,
-                 "target": case.target, "missing": case.missing, "failure": case.failure, "variant": case.variant}
+                 "target": case.target, "missing": case.missing, "failure": case.failure, "variant": case.variant,
+                 "notes": case.notes}
         if case.call is not None:
             try:
                 start = time.perf_counter()

@@ -8,9 +8,11 @@
 `formulas`: activations and their gradients, each a formula.
 `recurrence`: the loop over time of recurrent networks, for both sides.
 `special_tables`: coefficients of the special functions, for both sides.
+`windows`: how many fit into a length, for both sides.
 `uniform_range`: constants of uniform random numbers, for both sides.
 `tf32`: whether float32 may be computed as TF32 on a GPU.
 `compilation_log`: a message when something compiles for long.
+`arguments`: those of the commands that explain what computes an operation.
 `naming`: names of functions that other functions make.
 `extras`: how to install optional dependencies.
 `numpy_warnings`: NumPy's floating-point warnings, turned off.

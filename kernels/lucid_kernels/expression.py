@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -37,7 +37,9 @@ def _operators(operation: str, dtype: Any = None) -> tuple[_Operator, _Operator]
 
 
 class Node:
-    """The value of one operation. `value` is the number of an 'input', or the Python number of a 'constant'."""
+    """The value of one operation. `value` is the number of an 'input', or the Python number of a 'constant'. The operations
+    'as_float16' and 'as_bfloat16' round to what those dtypes hold.
+    """
 
     __slots__ = ("depends", "dtype", "operands", "operation", "value")
 
@@ -102,6 +104,22 @@ def trace(formula: Callable[..., Node], dtype: Any) -> tuple[Program, tuple[str,
     return Program([result]), arguments, scalars
 
 
+def operands_first(nodes: Sequence[Node]) -> Iterator[Node]:
+    """`nodes` and all that they are made of, each once and after its operands; a long formula is too deep for recursion."""
+    done: set[int] = set()
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting[-1]
+        missing = [operand for operand in node.operands if id(operand) not in done]
+        if missing:
+            waiting += reversed(missing)
+            continue
+        waiting.pop()
+        if id(node) not in done:
+            done.add(id(node))
+            yield node
+
+
 class Step(NamedTuple):
     """One operation of a program: its operands are names of inputs (x0), constants (k0) and earlier steps (v0)."""
 
@@ -146,20 +164,12 @@ class Program:
     def _number(self, nodes: Sequence[Node]) -> None:
         names: dict[int, str] = {}
         known: dict[Any, str] = {}  # equal nodes are computed once
-        waiting = list(reversed(nodes))
-        while waiting:  # a long formula is too deep for recursion
-            node = waiting[-1]
-            missing = [operand for operand in node.operands if id(operand) not in names]
-            if missing:
-                waiting += reversed(missing)
-                continue
-            waiting.pop()
-            if id(node) not in names:
-                operands = tuple(names[id(operand)] for operand in node.operands)
-                key = (node.operation, computed_as(node.dtype), operands, repr(node.value))
-                if key not in known:
-                    known[key] = self._name(node, operands)
-                names[id(node)] = known[key]
+        for node in operands_first(nodes):
+            operands = tuple(names[id(operand)] for operand in node.operands)
+            key = (node.operation, computed_as(node.dtype), operands, repr(node.value))
+            if key not in known:
+                known[key] = self._name(node, operands)
+            names[id(node)] = known[key]
         self._names = names
 
     def _name(self, node: Node, operands: tuple[str, ...]) -> str:

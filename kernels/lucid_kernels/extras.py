@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import pathlib
 
 
@@ -11,6 +10,8 @@ def command(extra: str) -> str:
     clone = pathlib.Path(__file__).resolve().parents[2]
     if (clone / "setup.cfg").is_file():
         return f'pip install -e "{clone}[{extra}]"'
+    import importlib.metadata  # it imports some 30 modules, for an error only
+
     try:
         required = importlib.metadata.requires("lucid-xp") or []
     except importlib.metadata.PackageNotFoundError:  # copied, not installed

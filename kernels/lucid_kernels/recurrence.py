@@ -1,4 +1,5 @@
-"""The loop over time of recurrent networks, which the CPU and the GPU share: a product and one elementwise kernel for each step.
+"""The loop over time of recurrent networks: a product and one elementwise kernel for each step. The GPU has one of its own, whose
+kernels take the arrays of all times.
 
 The sequences of a batch are laid out time after time: at time t the next ``batch_sizes[t]`` rows belong to the first sequences,
 and no sequence joins later. The running state keeps a row for each of them, which stays as it is when its sequence has ended
@@ -49,11 +50,11 @@ def in_shape(results: tuple[Any, ...], gates: Any, hidden: Any) -> tuple[Any, ..
     return output, last.reshape(hidden.shape), None if cell is None else cell.reshape(hidden.shape), *kept
 
 
-def _times(batch_sizes: Sequence[int], reverse: bool) -> Iterator[tuple[slice, int]]:
+def times(batch_sizes: Sequence[int], reverse: bool) -> Iterator[tuple[slice, int]]:
     """The rows of each time, and how many there are."""
     ends = list(itertools.accumulate(batch_sizes))
-    times = [(slice(end - size, end), size) for end, size in zip(ends, batch_sizes, strict=True)]
-    return reversed(times) if reverse else iter(times)
+    parts = [(slice(end - size, end), size) for end, size in zip(ends, batch_sizes, strict=True)]
+    return reversed(parts) if reverse else iter(parts)
 
 
 def forward(
@@ -65,7 +66,7 @@ def forward(
     output, before = side.empty((rows, features), dtype), side.empty((rows, features), dtype)
     cells = None if cell is None else side.empty((rows, features), dtype)
     kept = side.empty((rows, KEPT[mode] * features), dtype)
-    for part, size in _times(batch_sizes, reverse):
+    for part, size in times(batch_sizes, reverse):
         state, memory = (hidden, cell) if size == len(hidden) else (hidden[:size], None if cell is None else cell[:size])
         product = side.matmul(state, columns)
         if bias is not None:
@@ -89,7 +90,7 @@ def backward(
         d_cell = side.zeros(state, dtype) if g_cell is None else side.copy(g_cell)
     d_gates = side.empty((rows, GATES[mode] * features), dtype)
     d_product = side.empty(d_gates.shape, dtype) if mode == "GRU" else None
-    for part, size in _times(batch_sizes, not reverse):
+    for part, size in times(batch_sizes, not reverse):
         side.step_grad(mode, g[part], kept[part], before[part], None if cells is None else cells[part], d_gates[part],
                        None if d_product is None else d_product[part], d_hidden[:size],
                        None if d_cell is None else d_cell[:size])  # fmt: skip

@@ -1,5 +1,8 @@
-"""Coefficients of the special functions, for the CPU and, as the header `special_tables.cuh`, for CUDA."""
+"""Coefficients of the special functions, for the CPU and, as the header `special_tables.cuh`, for CUDA; factorials."""
 from __future__ import annotations
+
+import functools
+import math
 
 import numpy as np
 
@@ -120,3 +123,10 @@ TEMME = np.array([
     5.788792863149004e-07, 2.338630673826657e-13, -8.828600746330484e-08, 4.7435958880408125e-08, -1.2545415020710383e-08,
     8.649648858010293e-14, 1.6846058979264062e-09, -8.575492823577594e-10
 ]).reshape(7, 18)
+
+
+@functools.cache
+def signed_factorial(n: int) -> float:
+    """(-1)^(n+1) n!, infinite where float64 ends."""
+    size = float(math.factorial(n)) if n <= 170 else math.inf
+    return size if n % 2 else -size

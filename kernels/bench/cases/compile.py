@@ -1,9 +1,19 @@
-"""`lucid.compile` against PyTorch as it runs eagerly: training steps, and inference of single samples."""
+"""`lucid.compile` against PyTorch as it runs eagerly, and of some with its modules compiled by `torch.compile`, where a compiler
+is found, and on a GPU with its steps as CUDA graphs: training steps, and inference of single samples.
+
+Before it is timed each case is run eagerly and compiled, and has to give the same bits; its line ends with how long a replay, a
+first and a second recorded call take beside an eager call of ours.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import statistics
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from bench.case import Case, Side
 from bench.library import Library, target
@@ -47,7 +57,12 @@ STEPS: dict[str, tuple[Any, float | None]] = {
 }
 SAMPLES = {"LeNet": Network(lenet, numbers(1, 1, 28, 28), labels(10, 1)),
            "MLP of 4 layers": Network(perceptron, numbers(1, 64), labels(10, 1))}
+MODULES = ("MLP of 10 layers of 32, batch 8", "digits CNN, batch 64")
 QUICK = ("MLP of 10 layers of 32, batch 8",)
+BESIDE_TORCH = ("MLP of 10 layers of 32, batch 8", "MLP 784-256-10, batch 64", "digits CNN, batch 64", "28x28 CNN, batch 64")
+FUSED_AFTER = 500  # calls: `lucid.compiler.plan`
+_CALLS = 6  # whose results are compared
+_LONG = 0.1  # seconds: of what takes longer no recordings are timed
 
 
 def cases(side: Side) -> Iterator[Case]:
@@ -55,32 +70,207 @@ def cases(side: Side) -> Iterator[Case]:
     for name, (network, goal) in STEPS.items():
         if not side.quick or name in QUICK:
             yield target(side, f"compiled step {name}", goal, lambda library, network=network: _step(library, network))
+    for name in () if side.quick else BESIDE_TORCH:  # PyTorch compiles for a minute
+        yield _beside_torch_compile(side, name)
+    for name in BESIDE_TORCH if side.device == "gpu" else ():
+        yield target(side, f"graphed step {name}", None, lambda library, name=name: (
+            graphed if library.is_torch else _step)(library, STEPS[name][0]))
+    for name in MODULES:
+        if not side.quick or name in QUICK:
+            yield target(side, f"compiled module {name}", None, lambda library, name=name: _loop(library, STEPS[name][0]))
+    yield target(side, "compiled formula, Adam of a million numbers", None, _formula)
     for name, network in SAMPLES.items():
         yield target(side, f"compiled inference {name}, one sample", 0.2,
                      lambda library, network=network: _inference(library, network))
 
 
-def _compiled(library: Library, function: Callable[[], Any]) -> Callable[[], Any]:
-    """PyTorch's function as it is, and ours compiled, with its plan made."""
+Make = Callable[[Callable[[Any], Any]], Callable[[], Any]]  # a call; it gets the function that compiles
+
+
+def _compiled(library: Library, make: Make) -> Callable[[], Any]:
+    """What `make` makes, of PyTorch as it is, of ours compiled. Results, compiled and not, have to be equal bit for bit."""
     if library.is_torch:
-        return function
-    call: Callable[[], Any] = library.lib.compile(function, fullgraph=True)
+        return make(_as_it_is)
+    made: list[Any] = []
+
+    def compiled(function: Any) -> Any:
+        made.append(library.lib.compile(function, fullgraph=True))
+        return made[-1]
+
+    eager, call = make(_as_it_is), make(compiled)
+    for number in range(_CALLS):
+        _require_same(library, eager, call, number)
+    timed = _waiting(library, eager), _waiting(library, call)
+    recorded = _recordings(library.lib, *timed, made[0])
+    return _Noted(call, f"same bits, replay {_beside(*timed):.2f}{recorded} of eager")
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
+
+
+class _Noted:
+    """A call, with what to say of it."""
+
+    def __init__(self, call: Callable[[], Any], notes: str) -> None:
+        self._call, self.notes = call, notes
+
+    def __call__(self) -> Any:
+        return self._call()
+
+
+def _require_same(library: Library, eager: Callable[[], Any], call: Callable[[], Any], number: int) -> None:
+    """Raise AssertionError unless both give the same bits, of the same random numbers."""
+    def bits(function: Callable[[], Any]) -> list[bytes]:
+        library.lib.manual_seed(number)
+        result = function()
+        results = result if isinstance(result, tuple) else (result,)
+        return [np.ascontiguousarray(t.detach().cpu().numpy()).tobytes() for t in results]
+
+    if bits(eager) != bits(call):
+        raise AssertionError(f"call {number} gives other bits than eagerly")
+
+
+def _waiting(library: Library, call: Callable[[], Any]) -> Callable[[], Any]:
+    """`call`, which on a GPU waits until that has done it."""
+    if library.device == "cpu":
+        return call
+
+    def waiting() -> None:
+        call()
+        library.lib.cuda.synchronize()
+
+    return waiting
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def _beside(eager: Callable[[], Any], call: Callable[[], Any]) -> float:
+    """How long a call takes beside an eager one, in turns."""
+    ratios = [_seconds(call) / _seconds(eager) for _ in range(3)]
+    if _seconds(eager) < _LONG:
+        ratios += [_seconds(call) / _seconds(eager) for _ in range(20)]
+    return statistics.median(ratios)
+
+
+def _recordings(lib: Any, eager: Callable[[], Any], call: Callable[[], Any], compiled: Any) -> str:
+    """How long the first two calls take beside an eager one; nothing of what takes long."""
+    if _seconds(eager) > _LONG:
+        return ""
+    rounds = []
+    for _ in range(9):
+        lib.compiler.reset(compiled)
+        rounds.append((_seconds(eager), _seconds(call), _seconds(call)))
+    alone, first, second = (min(times) for times in zip(*rounds))
     for _ in range(4):
         call()
-    return call
+    return f", recorded {first / alone:.1f}, planned {second / alone:.1f}"
 
 
 def _step(library: Library, network: Any) -> Callable[[], Any]:
-    return _compiled(library, training_step(library, network))
+    return _compiled(library, lambda compiled: compiled(training_step(library, network)))
+
+
+def _beside_torch_compile(side: Side, name: str) -> Case:
+    """A training step whose module PyTorch compiles; without PyTorch's time where it cannot."""
+    network, title = STEPS[name][0], f"compiled step {name}, to torch.compile"
+    if side.name != "torch":
+        return target(side, title, None, lambda library: _step(library, network))
+    built = dataclasses.replace(network, build=lambda library: library.lib.compile(network.build(library)))
+    try:
+        step = training_step(Library.of(side), built)
+        for _ in range(3):
+            step()
+    except Exception as error:  # no compiler, or none that it takes
+        print(f"torch.compile: {type(error).__name__}: {error}")
+        return Case(title, None)
+    return Case(title, step)
+
+
+def graphed(library: Library, network: Any) -> Callable[[], Any]:
+    """A training step as one CUDA graph, as PyTorch's documentation captures it."""
+    cuda = library.lib.cuda
+    step = training_step(library, network, capturable=True)
+    stream = cuda.Stream()
+    stream.wait_stream(cuda.current_stream())
+    with cuda.stream(stream):
+        for _ in range(3):
+            step()
+    cuda.current_stream().wait_stream(stream)
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
+        loss = step()
+
+    def replay(kept: Any = step) -> Any:  # whose memory the graph reads
+        graph.replay()
+        return loss
+
+    return replay
+
+
+def _loop(library: Library, network: Any) -> Callable[[], Any]:
+    """A usual training step, of which the module alone is compiled."""
+    def make(compiled: Callable[[Any], Any]) -> Callable[[], Any]:
+        lib = library.lib
+        lib.manual_seed(0)
+        module = network.build(library).to(library.device)
+        run = compiled(module)
+        optimizer = lib.optim.Adam(module.parameters(), lr=1e-3)
+        criterion = getattr(library.nn, network.criterion)()
+        x, t = map(library.tensor, network.data())
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = criterion(run(x), t)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step
+
+    return _compiled(library, make)
+
+
+def _formula(library: Library) -> Callable[[], Any]:
+    """A formula of many operations on large arrays, which become few kernels."""
+    lib = library.lib
+    lib.manual_seed(0)
+    weight, mean, square, gradient = [lib.randn(1000, 1000, device=library.device) for _ in range(4)]
+    square = square.abs()
+
+    def update(weight: Any, mean: Any, square: Any, gradient: Any) -> Any:
+        mean = mean * 0.9 + gradient * 0.1
+        square = square * 0.999 + gradient * gradient * 0.001
+        return weight - 0.001 * mean / (square.sqrt() + 1e-8), mean, square
+
+    def make(compiled: Callable[[Any], Any]) -> Callable[[], Any]:
+        call = compiled(update)
+        return lambda: call(weight, mean, square, gradient)
+
+    call = _compiled(library, make)
+    if not isinstance(call, _Noted):
+        return call
+    for _ in range(FUSED_AFTER):  # kernels are compiled then
+        call()
+    eager = make(_as_it_is)
+    _require_same(library, eager, call, 0)
+    return _Noted(call, f"same bits, replay {_beside(_waiting(library, eager), _waiting(library, call)):.2f} of eager")
 
 
 def _inference(library: Library, network: Network) -> Callable[[], Any]:
-    library.lib.manual_seed(0)
-    module = network.build(library).eval()
-    sample = library.tensor(network.data()[0])
+    def make(compiled: Callable[[Any], Any]) -> Callable[[], Any]:
+        library.lib.manual_seed(0)
+        module = network.build(library).to(library.device).eval()
+        sample = library.tensor(network.data()[0])
 
-    def infer() -> Any:
-        with library.lib.no_grad():
-            return module(sample)
+        def infer() -> Any:
+            with library.lib.no_grad():
+                return module(sample)
 
-    return _compiled(library, infer)
+        return compiled(infer)
+
+    return _compiled(library, make)

@@ -26,6 +26,7 @@ from bench.gpu.place import GPU, SIMULATOR, variables
 SHARES = {"compilation": 60, "gate": 100, "ceilings": 15, "host": 45, "tuning": 90, "rows": 140, "kernels": 30, "tests": 60}
 _GRACE = 8.0  # seconds after which a part that does not end is ended
 _SAVED = 6.0  # seconds kept for what is left to do at the end
+_OFTEN = 10.0  # seconds after which what a part has found so far is saved: whoever ends the batch loses no more
 
 
 def run_part(name: str, where: str, seconds: float, facts: dict[str, Any], folder: pathlib.Path,
@@ -50,10 +51,15 @@ def run_part(name: str, where: str, seconds: float, facts: dict[str, Any], folde
             process.wait()
         output.seek(0)
         text = output.read()
-    rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+    rows = rows_of(path)
     last = rows.pop() if rows and "end" in rows[-1] else {
         "end": "ended: its time was over" if ended else f"FAILED: its process ended with {process.returncode}"}
     return {"rows": rows, **last, **({"output": text[-3000:]} if last["end"].startswith("FAILED") else {})}
+
+
+def rows_of(path: pathlib.Path) -> list[dict[str, Any]]:
+    """The rows of a part's file, but for a last one that is not whole."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
 
 
 @dataclass
@@ -90,11 +96,25 @@ class Batch:
                 if given < 3:
                     self.document["parts"][name] = {"rows": [], "end": "no time was left"}
                     continue
-                self.document["parts"][name] = run_part(name, self.place, given, facts, pathlib.Path(folder), bar)
+                self.document["parts"][name] = run_part(name, self.place, given, facts, pathlib.Path(folder), self._saving(bar))
                 self.save()
         self.save()
         print(tables.summary(self.document))
         return int(any(tables.is_bad(part) for part in self.document["parts"].values()))
+
+    def _saving(self, bar: Callable[[str, pathlib.Path], None]) -> Callable[[str, pathlib.Path], None]:
+        """`bar`, which also saves what a part has found, once in a while."""
+        saved = time.monotonic()
+
+        def update(part: str, path: pathlib.Path) -> None:
+            nonlocal saved
+            bar(part, path)
+            if time.monotonic() - saved > _OFTEN:
+                self.document["parts"][part] = {"rows": rows_of(path), "end": "under way"}
+                self.save()
+                saved = time.monotonic()
+
+        return update
 
     @contextlib.contextmanager
     def _bar(self) -> Any:

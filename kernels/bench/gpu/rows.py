@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PACE = Pace(rounds=4, most=8, seconds=0.03, patience=0.1)
 _FIRST = ("targets.training", "gpu_targets.large_models", "targets.attention", "gpu_targets.half_attention",
-          "targets.convolutions", "targets.adam", "targets.chain", "gpu_targets.memory_bound")
+          "targets.convolutions", "targets.adam", "targets.chain", "gpu_targets.memory_bound", "gpu_targets.layers")
 _ALL = [f"targets.{name}" for name in targets.FAMILIES] + [f"gpu_targets.{name}" for name in gpu_targets.FAMILIES]
 #: What is asked for most first.
 FAMILIES = (*_FIRST, *(name for name in _ALL if name not in _FIRST))

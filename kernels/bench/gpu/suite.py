@@ -1,6 +1,7 @@
 """The project's tests on the device: as the gate those of the CUDA kernels, in memory full of NaN; later all that use it.
 
-The gate is the tests of the kernels: every kernel and configuration against float64, odd shapes, empty, NaN and infinity.
+The gate is the tests of launch plans, beside the launchers that they repeat, and those of the kernels: every kernel and
+configuration against float64, odd shapes, empty, NaN and infinity.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from bench.gpu.part import Time
 
 #: Calls of pytest one after the other, what shows most first.
-FOLDERS = {"gate": ("tests/kernels/cuda",),
+FOLDERS = {"gate": ("tests/backends/test_plans.py", "tests/kernels/cuda"),
            "tests": ("tests/gpu tests/backends", "tests/ops/nn tests/ops/reduction tests/ops/elementwise", "tests/optim",
                      "tests/nn", "tests/ops", "tests/autograd tests/data tests/serialization", "tests/parity tests/examples")}
 #: On the simulator and on the stub a little, which shows that this works.
 FEW = {"gate": ("tests/kernels/cuda/indexing/test_bounds.py",), "tests": ("tests/test_maps.py",)}
-CHOICE = {"gate": "", "tests": "gpu or cuda"}  # of pytest's -k
+CHOICE = {"gate": "", "tests": "gpu or cuda or recycled"}  # of pytest's -k
 
 
 def command(part: str, paths: str, facts: dict[str, Any]) -> list[str]:

@@ -10,6 +10,9 @@ BOUNDS: dict[str, float | None] = {
     "bfloat16 attention": 1.3, "attention": 1.0,
     "Adam 11.5M parameters, 62 tensors": 0.6,
     "20-op chain, 8 floats": 0.8, "20-op chain": None,
+    "compiled step MLP 784": 0.12, "compiled step digits CNN": 0.15, "compiled step 28x28 CNN": 0.2,
+    "compiled step ResNet-18": 0.6, "compiled step GPT": 0.4, "compiled": None,
+    "graphed step": 1.1,
 }
 OTHERS = 1.0
 #: The geometric mean of the convolutions.

@@ -90,9 +90,17 @@ OPERATIONS = {
 
 
 @functools.cache
-def _values(*shape: int) -> np.ndarray:
+def values(*shape: int) -> np.ndarray:
     """Numbers that all rows share: to draw them anew would take longer than to measure."""
     return np.resize(normal(1 << 20), shape)
+
+
+def shapes(kind: str, dtype: str, side: Side) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of 'rows' or of 'images' in a dtype, and the one that is computed, which is smaller where it has to be quick."""
+    shape: tuple[int, ...] = (ROWS, COLUMNS) if kind == "rows" else IMAGES
+    if dtype == HALF:  # as many bytes
+        shape = (2 * shape[0], *shape[1:])
+    return shape, ((8, 32) if kind == "rows" else (2, 3, 8, 8)) if side.quick else shape
 
 
 def cases(side: Side) -> Iterator[Case]:
@@ -103,13 +111,10 @@ def cases(side: Side) -> Iterator[Case]:
 
 
 def _case(side: Side, name: str, operation: Operation, dtype: str) -> Case:
-    shape: tuple[int, ...] = (ROWS, COLUMNS) if operation.shape == "rows" else IMAGES
-    if dtype == HALF:  # as many bytes
-        shape = (2 * shape[0], *shape[1:])
-    small = ((8, 32) if operation.shape == "rows" else (2, 3, 8, 8)) if side.quick else shape
+    shape, small = shapes(operation.shape, dtype, side)
 
     def build(library: Library) -> Callable[[], Any]:
-        x = library.tensor(_values(*small)).to(getattr(library.lib, dtype))
+        x = library.tensor(values(*small)).to(getattr(library.lib, dtype))
         if not operation.backward:
             return operation.build(library, x)
         y = operation.build(library, x.requires_grad_())()

@@ -4,6 +4,6 @@ The real CuPy runs on a CUDA that computes nothing, so what a call takes is what
 every operation whose kernels are shorter. The numbers say nothing of kernels, of the driver, or of a GPU.
 
 `stub`, `cuda.c`: that CUDA, built with gcc when it is needed.
-`cases`: operations and training steps.
+`cases`: operations, training steps and replays of compiled functions.
 `report`: measures them in a process of their own, and the table.
 """

@@ -1,7 +1,10 @@
-"""What is timed: calls of single operations, as a user writes them, and training steps of the targets' networks."""
+"""What is timed: calls of single operations, as a user writes them, training steps of the targets' networks, and replays of
+functions that `lucid.compile` has recorded.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,6 +48,13 @@ def operations(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "reshape", lambda: rows.reshape(128, 128)
     yield "x[1:]", lambda: rows[1:]
     yield "x.T", lambda: rows.T
+    for mode in ("LSTM", "GRU"):
+        network, sequence = getattr(library.nn, mode)(32, 32).to(library.device), ones(10, 8, 32)
+
+        def steps_of(network: Any = network, sequence: Any = sequence) -> None:
+            network(sequence)[0].sum().backward()
+
+        yield f"{mode}, 10 steps and their gradients", steps_of
     leaf = ones(8).requires_grad_()
     yield "x * y, recorded", lambda: leaf * y
 
@@ -56,6 +66,32 @@ def operations(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:
         z.sum().backward()
 
     yield "20 operations and their gradients", chain
+
+
+def replays(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Compiled functions of some inputs, to be replayed in 15 us and 2 us for each input; training steps, with the optimizer's,
+    which is called as it is.
+    """
+    lib = library.lib
+
+    def total(*inputs: Any) -> Any:
+        y = inputs[0] * 2
+        for x in inputs[1:]:
+            y = y + x
+        return y
+
+    for count in (1, 2, 4, 8):
+        inputs = [lib.ones(8, device=library.device) for _ in range(count)]
+        yield f"replay, {count} inputs", functools.partial(_recorded(lib.compile(total, fullgraph=True), *inputs), *inputs)
+    for name in ("MLP 784-256-10, batch 64", "digits CNN, batch 64"):
+        yield f"replay, {name}", _recorded(lib.compile(training_step(library, MODELS[name]), fullgraph=True))
+
+
+def _recorded(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """A compiled function that has its plan, and its graphs."""
+    for _ in range(6):
+        function(*arguments)
+    return function
 
 
 def steps(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:

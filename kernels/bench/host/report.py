@@ -46,7 +46,7 @@ def rows(quick: bool) -> list[dict[str, Any]]:
     library = Library("lucid", "gpu")
     found = []
     measure(next(cases.operations(library))[1], 2e-3, 100)  # the first fifth of a second of a process is slower by half
-    for kind, block, blocks in (("operations", 2e-3, 100), ("steps", 2e-2, 40)):
+    for kind, block, blocks in (("operations", 2e-3, 100), ("replays", 2e-3, 100), ("steps", 2e-2, 40)):
         for name, call in getattr(cases, kind)(library):
             fastest, quartile = measure(call, block / 4 if quick else block, blocks // 4 if quick else blocks)
             installed.counts()

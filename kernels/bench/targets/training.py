@@ -32,8 +32,10 @@ def case(side: Side, name: str, model: Model) -> Case:
                   arithmetic=arithmetic)
 
 
-def training_step(library: Library, model: Any, layout: str = "NCHW") -> Callable[[], Any]:
-    """A call that takes one step of a `Model`, or of what has its `build`, `data` and `criterion`, and returns the loss."""
+def training_step(library: Library, model: Any, layout: str = "NCHW", **options: Any) -> Callable[[], Any]:
+    """A call that takes one step of a `Model`, or of what has its `build`, `data` and `criterion`, and returns the loss.
+    `options` are further ones of the optimizer.
+    """
     library.lib.manual_seed(0)
     dtype = getattr(library.lib, getattr(model, "dtype", "float32"))
     network = library.in_layout(model.build(library).to(library.device, dtype), layout)
@@ -41,7 +43,7 @@ def training_step(library: Library, model: Any, layout: str = "NCHW") -> Callabl
     inputs, goal = library.tensor(values), library.tensor(labels)
     inputs = library.in_layout(inputs.to(dtype) if inputs.is_floating_point() else inputs, layout)
     criterion = getattr(library.nn, model.criterion)()
-    optimizer = library.optim.Adam(network.parameters(), lr=1e-4, fused=True)
+    optimizer = library.optim.Adam(network.parameters(), lr=1e-4, fused=True, **options)
 
     def step() -> Any:
         optimizer.zero_grad()

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, words
 
 _PART = 1 << 12  # elements that a block takes at once: 16 a thread
@@ -22,7 +23,7 @@ def multi_tensor_unscale(*arrays: Any) -> None:
         if gradient.flags.c_contiguous:
             together.setdefault(gradient.dtype, []).append(gradient)
             continue
-        work = launch.contiguous(gradient)
+        work = copies.contiguous(gradient)
         launch.kernel("unscale", f"unscale<{launch.ctype(work.dtype)}>")(
             *launch.grid_1d(work.size), (work, np.int64(work.size), found, inverse))
         gradient[...] = work

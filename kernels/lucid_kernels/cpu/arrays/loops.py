@@ -22,10 +22,10 @@ from ..runtime.jit import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ..runtime.parallel_loop import syntax_of
 from ..simd.address import address_of
 from ..simd.nontemporal import block_for, fence, piece, prefetch_block, stream_block, streams
-from .layout import chunk, chunks, common_rows, rows_of_a_chunk
+from .layout import GRAIN, chunks, common_rows, rows_of_a_chunk
 from .tensor_list import part
 
-_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece,
+_GLOBALS = {"numba": numba, "np": np, "GRAIN": GRAIN, "part": part, "chunks": chunks, "piece": piece,
             "prefetch_block": prefetch_block, "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
@@ -41,17 +41,19 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
         return ", ".join(piece.format(p) if p in cut else block.format(p) if p in results else p for p in parameters)
 
     # Names with an underscore are not those of parameters.
-    lines = [f"def {name}({', '.join(parameters)}):", f"    for _c in numba.prange(chunks({first}.shape[0])):"]
+    lines = [f"def {name}({', '.join(parameters)}):", f"    for _c in numba.prange(chunks({first}.shape[0])):",
+             "        _begin = np.int64(_c) * GRAIN", f"        _count = min(GRAIN, {first}.shape[0] - _begin)"]  # fmt: skip
+    chunk = "piece({}, _begin, _count)"
     if not streamed:
-        return "\n".join([*lines, f"        loop({arguments('chunk({}, _c)', 'chunk({}, _c)')})"]) + "\n"
-    lines += [f"        {p}_chunk = chunk({p}, _c)" for p in (*cut, *results)]
+        return "\n".join([*lines, f"        loop({arguments(chunk, chunk)})"]) + "\n"
+    lines += [f"        {p}_chunk = {chunk.format(p)}" for p in (*cut, *results)]
     lines += [f"        {y}_block = block_for({y})" for y in results]
-    lines += [f"        _size, _step = {first}_chunk.shape[0], {first}_block.shape[0]", "        _whole = _size - _size % _step",
-              "        for _s in range(0, _whole, _step):"]
+    lines += [f"        _step = {first}_block.shape[0]", "        _whole = _count - _count % _step",
+              "        for _s in range(0, _whole, _step):"]  # fmt: skip
     lines += [f"            prefetch_block({p}_chunk, _s, {first}_block)" for p in cut]
     lines += [f"            inlined({arguments('piece({}_chunk, _s, _step)', '{}_block')})"]
     lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
-    rest = "piece({0}_chunk, _whole, _size - _whole)"
+    rest = "piece({0}_chunk, _whole, _count - _whole)"
     return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
 
 
@@ -82,9 +84,9 @@ def defined(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[
     return function
 
 
-def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
-    """The kernel `name` in `text`, `defined` in `scope` and what kernels use."""
-    return jit_parallel(defined(text, name, file, {**_GLOBALS, **scope}))
+def compile_source(text: str, name: str, file: str, scope: dict[str, Any], allocates: bool = False) -> Callable[..., None]:
+    """The kernel `name` in `text`, `defined` in `scope` and what kernels use; `allocates` as in `jit_parallel`."""
+    return jit_parallel(defined(text, name, file, {**_GLOBALS, **scope}), allocates)
 
 
 class _Scalars(ast.NodeTransformer):

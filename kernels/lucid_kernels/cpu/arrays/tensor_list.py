@@ -113,7 +113,7 @@ def _pointer(typing_context: Any, address: Any, like: Any) -> Any:
 
 
 @jit_exact
-def _word(address: int, like: Array) -> int:
+def word(address: int, like: Array) -> int:
     """The 64 bits at an address."""
     return carray(_pointer(address, like), (1,))[0]
 
@@ -123,19 +123,19 @@ def _read_objects(addresses: Array, width: int, offsets: Array) -> bool:
     """Addresses of array objects become those of their elements, and `offsets` are filled. Whether the arrays fit; see
     `table_if_fit`.
     """
-    dtype = _word(addresses[0] + HEADER + DTYPE, addresses)
+    dtype = word(addresses[0] + HEADER + DTYPE, addresses)
     for i in range(addresses.shape[0]):
         fields, tensor = addresses[i] + HEADER, i // width
-        if _word(fields + DTYPE, addresses) != dtype or _word(fields + FLAGS, addresses) & 1 == 0:  # the bit of C_CONTIGUOUS
+        if word(fields + DTYPE, addresses) != dtype or word(fields + FLAGS, addresses) & 1 == 0:  # the bit of C_CONTIGUOUS
             return False
-        size, shape = 1, _word(fields + SHAPE, addresses)
-        for dim in range(_word(fields + NDIM, addresses) & 0xFFFFFFFF):
-            size *= _word(shape + 8 * dim, addresses)
+        size, shape = 1, word(fields + SHAPE, addresses)
+        for dim in range(word(fields + NDIM, addresses) & 0xFFFFFFFF):
+            size *= word(shape + 8 * dim, addresses)
         if i % width == 0:
             offsets[tensor + 1] = offsets[tensor] + size
         elif offsets[tensor + 1] - offsets[tensor] != size:
             return False
-        addresses[i] = _word(fields, addresses)
+        addresses[i] = word(fields, addresses)
     return True
 
 

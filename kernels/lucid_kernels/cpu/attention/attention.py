@@ -22,7 +22,7 @@ from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
 from ..runtime import tuning
 from ..runtime.allocator import empty
-from ..simd.aligned import aligned
+from ..simd.aligned import aligned, whole_vectors
 from ..simd.cpu_features import VECTOR_BYTES
 from .backward import backward
 from .decode import forward_few
@@ -32,10 +32,6 @@ from .tiles import KEYS, LOG2_E, QUERIES, layout, whole_runs
 # With fewer heads than this, the queries of a head go to several tasks, and for the gradient the tiles of its keys, each with its
 # own sum of the gradient of q.
 _TASKS = 16
-
-
-def _ceil(size: int, block: int) -> int:
-    return -(-size // block) * block
 
 
 def _like(x: Array, shape: tuple[int, ...]) -> Array:
@@ -70,7 +66,7 @@ def _powers(q: Array, keys: int) -> Array:
     """
     lanes = VECTOR_BYTES // q.itemsize
     batch, heads, queries, _ = q.shape
-    shape = batch * heads, _ceil(queries, lanes), whole_runs(keys) + lanes
+    shape = batch * heads, whole_vectors(queries, q.itemsize), whole_runs(keys) + lanes
     return aligned(math.prod(shape), q.dtype).reshape(shape)
 
 

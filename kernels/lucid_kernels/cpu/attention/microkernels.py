@@ -9,15 +9,11 @@ from numba import types
 from numba.core import cgutils
 
 from ..runtime.intrinsic import I64, intrinsic
-from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
+from ..simd.pointer import lanes_of
 
 _SUMS = 4  # vectors that `weighted_sum` adds up side by side
 _ROWS_LATER = 4  # rows from one that is written to the one that is prefetched
-
-
-def _lanes(kind: Any) -> int:
-    return VECTOR_BYTES // (kind.dtype.bitwidth // 8)
 
 
 def _over_rows(vectors: Vectors, width: Any, starts: list[list[Any]], first: Any, step: Callable[[Any, list[Any]], Any],
@@ -60,7 +56,7 @@ def row_maxima(typing, scores, row, width, scale, maxima):
         _, row, width, scale, _ = arguments
         source, target = (data_of(context, builder, kinds[i], arguments[i]) for i in (0, 4))
         pitch = cgutils.unpack_tuple(builder, context.make_array(kinds[0])(context, builder, arguments[0]).shape)[1]
-        lanes = _lanes(kinds[0])
+        lanes = lanes_of(kinds[0])
         vectors = Vectors(builder, source.type.pointee, lanes)
         starts = [[gep(builder, source, builder.mul(builder.add(row, ir.Constant(I64, r)), pitch))] for r in range(lanes)]
         factor = vectors.splat(scale)
@@ -79,7 +75,7 @@ def row_dots(typing, a, a_pitch, b, b_pitch, width, dots):
 
     def emit(context, builder, signature, arguments):
         a, a_pitch, b, b_pitch, width, dots = arguments
-        vectors = Vectors(builder, a.type.pointee, _lanes(signature.args[0]))
+        vectors = Vectors(builder, a.type.pointee, lanes_of(signature.args[0]))
         starts = [[gep(builder, x, builder.mul(pitch, ir.Constant(I64, r))) for x, pitch in ((a, a_pitch), (b, b_pitch))]
                   for r in range(vectors.type.count)]
         contract = ("contract",)
@@ -103,7 +99,7 @@ def weighted_sum(typing, weights, factor, rows, pitch, width, total):
     def emit(context, builder, signature, arguments):
         kind = signature.args[0]
         _, factor, rows, pitch, width, total = arguments
-        weights, lanes = data_of(context, builder, kind, arguments[0]), _lanes(kind)
+        weights, lanes = data_of(context, builder, kind, arguments[0]), lanes_of(kind)
         count = context.make_array(kind)(context, builder, arguments[0]).nitems
         vectors = Vectors(builder, weights.type.pointee, lanes)
         factor = vectors.splat(factor)
@@ -145,7 +141,7 @@ def scale_rows(typing, rows, first, last, factors):
         kinds = signature.args
         data, factors = (data_of(context, builder, kinds[i], arguments[i]) for i in (0, 3))
         width = cgutils.unpack_tuple(builder, context.make_array(kinds[0])(context, builder, arguments[0]).shape)[1]
-        lanes = _lanes(kinds[0])
+        lanes = lanes_of(kinds[0])
         vectors = Vectors(builder, data.type.pointee, lanes)
         one = ir.Constant(I64, 1)
         with cgutils.for_range_slice(builder, arguments[1], arguments[2], one, intp=I64) as (r, _):
@@ -171,7 +167,7 @@ def fill_hidden(typing, scores, first, last, length, visible, step, seen, scale,
         scores, first, last, length, visible, step, seen, scale, fill = arguments
         data = data_of(context, builder, kind, scores)
         pitch = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, scores).shape)[1]
-        lanes = _lanes(kind)
+        lanes = lanes_of(kind)
         vectors, i32 = Vectors(builder, data.type.pointee, lanes), ir.IntType(32)
         indices = ir.VectorType(i32, lanes)
         factor, fill, zero, one = vectors.splat(scale), vectors.splat(fill), ir.Constant(I64, 0), ir.Constant(I64, 1)
@@ -207,7 +203,7 @@ def keep_run(typing, run, rows, offset):
         source, target = (data_of(context, builder, kinds[i], arguments[i]) for i in (0, 1))
         count = context.make_array(kinds[0])(context, builder, arguments[0]).nitems
         pitch = cgutils.unpack_tuple(builder, context.make_array(kinds[1])(context, builder, arguments[1]).shape)[2]
-        lanes = _lanes(kinds[0])
+        lanes = lanes_of(kinds[0])
         vectors = Vectors(builder, source.type.pointee, lanes)
         later = builder.mul(pitch, ir.Constant(I64, _ROWS_LATER))
         target = gep(builder, target, arguments[2])

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.windows import window_counts
+
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
 from ..arrays.window import Window
@@ -25,10 +27,8 @@ def window_of(
     input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair
 ) -> Window:
     kh, kw = weight_shape[2:]
-    (sh, sw), (ph, pw), (dh, dw) = stride, padding, dilation
-    out_height = (input_shape[2] + 2 * ph - dh * (kh - 1) - 1) // sh + 1
-    out_width = (input_shape[3] + 2 * pw - dw * (kw - 1) - 1) // sw + 1
-    return Window(kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width)
+    out_height, out_width = window_counts(input_shape[2:], (kh, kw), stride, padding, dilation)
+    return Window(kh, kw, *stride, *padding, *dilation, out_height, out_width)
 
 
 def _met(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int) -> tuple[int, int]:

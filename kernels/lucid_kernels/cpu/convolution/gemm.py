@@ -27,7 +27,7 @@ def why_not(problem: Problem) -> str | None:
     )
 
 
-def _gradient_why_not(problem: Problem) -> str | None:
+def grad_weight_why_not(problem: Problem) -> str | None:
     """Of a single image with 1x1 taps, if that is worth a call."""
     large = problem.outputs * problem.positions * problem.channels >= tuning.SHARED_FROM
     product = problem.images == 1 and problem.is_pointwise and large
@@ -35,11 +35,7 @@ def _gradient_why_not(problem: Problem) -> str | None:
 
 
 def grad_input_why_not(problem: Problem) -> str | None:
-    return _gradient_why_not(problem) if problem.window[2:4] == (1, 1) else why_not(problem)
-
-
-def grad_weight_why_not(problem: Problem) -> str | None:
-    return _gradient_why_not(problem)
+    return grad_weight_why_not(problem) if problem.window[2:4] == (1, 1) else why_not(problem)
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import functools
 
+from lucid_kernels.windows import window_counts
+
 from ..arrays.window import Window
 from .problem import Problem
 
@@ -24,8 +26,7 @@ def slices_met(length: int, taps: int, stride: int, padding: int, dilation: int,
 
 def window_of_slices(input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, Window]:
     """The slices of the output, and the window of one of them."""
-    outputs = [(n + 2 * p - d * (k - 1) - 1) // s + 1
-               for n, k, s, p, d in zip(input_shape[2:], kernel, stride, padding, dilation, strict=True)]
+    outputs = window_counts(input_shape[2:], kernel, stride, padding, dilation)
     return outputs[0], Window(*kernel[1:], *stride[1:], *padding[1:], *dilation[1:], *outputs[1:])
 
 

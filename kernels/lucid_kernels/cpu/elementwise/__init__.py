@@ -8,7 +8,9 @@
 `special`, `special_binary`: special functions of one and two arguments.
 `sincos`: sine and cosine.
 `ufunc_loops`: NumPy's own loops on all threads.
+`chain`: NumPy's own loops in a row.
 `cast`: conversion of dtypes.
+`float8`: conversion of floating-point numbers of 8 bits.
 
 `fused` writes the text of a kernel, a line for each step, and finds the compiled code again by the hash of the text; scalars
 are arguments. Each operation is rounded by itself, so a formula gives what its operations give one by one; half precision is

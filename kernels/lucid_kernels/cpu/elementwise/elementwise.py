@@ -42,6 +42,10 @@ def _in_rows(loop: Chunked, like: Array, *operands: Any) -> Array | None:
 
 def unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; a contiguous copy is read where `x` has no rows."""
+    if out is None and 2 * x.nbytes < loop.parallel_from and x.flags.c_contiguous:
+        small = np.empty(x.shape, x.dtype)
+        loop.serial(x.ravel(), small.ravel())
+        return small
     if out is x and x.flags.c_contiguous:
         flat = x.ravel()
         loop.replacing("x")(flat, flat)
@@ -60,6 +64,10 @@ def unary(loop: Chunked, x: Array, out: Array | None) -> Array:
 
 def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`. An expanded number `a`, as the gradient of a sum is, is not written out."""
+    if out is None and 3 * a.nbytes < loop.parallel_from and a.flags.c_contiguous and b.flags.c_contiguous:
+        small = np.empty(a.shape, a.dtype)
+        loop.serial(a.ravel(), b.ravel(), small.ravel())
+        return small
     if out is None and not (a.flags.c_contiguous and b.flags.c_contiguous):
         computed = _in_rows(loop, a, a, b)
         if computed is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numba
@@ -48,6 +48,8 @@ _TEMPLATES = {
     **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
     "sqrt": "math.sqrt({0})", "arctan2": "_formula_arcs.arctan2({0}, {1})", "copysign": "math.copysign({0}, {1})",
     "bitwise_invert": "~{0}",
+    "as_float16": "half_precision.extended(half_precision.rounded({0}))",
+    "as_bfloat16": "half_precision.extended_from_bfloat16(half_precision.rounded_to_bfloat16({0}))",
 }  # fmt: skip
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": math_basic, "_formula_arcs": inverse,
             "_formula_math": elementary, "half_precision": half_precision}
@@ -150,7 +152,7 @@ def _run_alike(arrays: Sequence[Array | None], program: Program) -> list[Any] | 
     key = kinds, False, False, ()
     kernel = program.kernels.get(key)
     if kernel is None:
-        kernel = program.kernels[key] = _kernel(source(program, *key))
+        kernel = program.kernels[key] = compiled(source(program, *key))
     kernel(*arguments)
     return results
 
@@ -234,7 +236,7 @@ def _run(part: Part, arrays: Sequence[Any], out: Sequence[Array | None] | None) 
     key = kinds, outer > 1, streamed, replaced
     kernel = program.kernels.get(key)
     if kernel is None:
-        kernel = program.kernels[key] = _kernel(source(program, *key))
+        kernel = program.kernels[key] = compiled(source(program, *key))
     # A flat array is its own row: `reshape` takes as long as the kernel takes for a hundred elements.
     arguments += program.constants
     if outer > 1:
@@ -286,7 +288,7 @@ def _run_parts(part: Part, arrays: Sequence[Array], results: list[Any], inner: i
     key = kinds, True, False, ()
     kernel = program.kernels.get(key)
     if kernel is None:
-        kernel = program.kernels[key] = _kernel(source(program, *key))
+        kernel = program.kernels[key] = compiled(source(program, *key))
     kernel(rows_of_a_chunk(inner), *arguments, *program.constants, *distances, *[array.reshape(rows) for array in results])
     return results
 
@@ -304,24 +306,28 @@ def _writing(arguments: Sequence[Array], kinds: str, results: Sequence[Array], f
     return streams(moved, *results) and dtype.char in "fdH" and all(array.dtype == dtype for array in results), ()
 
 
-def _kernel(text: str) -> Callable[..., None]:
-    """The compiled kernel of a text; programs with the same text share it."""
+def compiled(text: str, names: Mapping[str, Any] | None = None, allocates: bool = False) -> Callable[..., None]:
+    """The compiled kernel of a text, in which there are `names` too; programs with the same text share it. `allocates` as in
+    `jit_parallel`.
+    """
     kernel = _kernels.get(text)
     if kernel is None:
-        kernel = _kernels[text] = _compile(text)
+        kernel = _kernels[text] = _compile(text, names or {}, allocates)
     return kernel
 
 
-def _compile(text: str) -> Callable[..., None]:
+def _compile(text: str, names: Mapping[str, Any], allocates: bool) -> Callable[..., None]:
     """The kernel of the functions `loop` and `kernel` in `text`, which get names of their own for the cache on disk."""
     name = f"fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    scope: dict[str, Any] = dict(_GLOBALS)
+    scope: dict[str, Any] = {**_GLOBALS, **names}
     loop, kernel = text.split("\n\n")
     # Named after this file, whose sources the cache looks at to know whether its entries are still good.
     exec(compile(loop, __file__, "exec"), scope)
     # Each operation is rounded, as one by one: a product that joins a sum unrounded would turn inf - inf into inf.
-    scope["loop"], scope["inlined"] = jit_interleaved(scope["loop"], strict=True), jit_strict(scope["loop"], inline=True)
-    return arrays_loops.compile_source(kernel.replace("def kernel(", f"def {name}("), name, __file__, scope)
+    of_chunks = "_each" not in kernel  # but for rows
+    scope["inlined"] = jit_strict(scope["loop"], inline=True)
+    scope["loop"] = jit_interleaved(scope["loop"], strict=True, seldom=of_chunks)
+    return arrays_loops.compile_source(kernel.replace("def kernel(", f"def {name}("), name, __file__, scope, allocates)
 
 
 def source(program: Program, kinds: str, rows: bool, streamed: bool = False, replaced: Pairs = ()) -> str:

@@ -7,7 +7,6 @@ Only erf is a float32 formula (`basic.erf32`), which takes a quarter of the time
 """
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ from numba import types
 from numba.extending import overload
 
 from lucid_kernels.naming import named
+from lucid_kernels.special_tables import signed_factorial
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import GRAIN, Array, chunks, deliver, result
@@ -109,11 +109,4 @@ def polygamma(x: Array, *, n: int, out: Array | None = None) -> Array:
     """The derivative of order `n` of `digamma`; n >= 0."""
     if n < 2:
         return (_trigamma if n else digamma)(x, out=out)
-    return _unary(_polygamma, x, out, float(n), _signed_factorial(n))
-
-
-@functools.cache
-def _signed_factorial(n: int) -> float:
-    """(-1)^(n+1) n!, infinite where float64 ends."""
-    size = float(math.factorial(n)) if n <= 170 else math.inf
-    return size if n % 2 else -size
+    return _unary(_polygamma, x, out, float(n), signed_factorial(n))

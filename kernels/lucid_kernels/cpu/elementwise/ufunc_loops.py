@@ -52,7 +52,7 @@ _KNOWN = READABLE and _fields_stand_there()
 
 
 @functools.cache
-def _loop(ufunc: np.ufunc, dtype: Any) -> tuple[int, int, Any] | None:
+def loop_of(ufunc: np.ufunc, dtype: Any) -> tuple[int, int, Any] | None:
     """The loop of `ufunc` for `dtype`: its address, that of its data, 0 for none, and the dtype of the result.
 
     Those of other dtypes may need Python's lock, as objects do.
@@ -68,7 +68,7 @@ def _loop(ufunc: np.ufunc, dtype: Any) -> tuple[int, int, Any] | None:
 
 
 @intrinsic
-def _call(typing_context: Any, loop: Any, addresses: Any, count: Any, steps: Any, data: Any) -> Any:
+def call(typing_context: Any, loop: Any, addresses: Any, count: Any, steps: Any, data: Any) -> Any:
     """Call a loop of a ufunc, all of whose arguments but `loop` and `data` are addresses of words."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -97,7 +97,7 @@ def _in_parts(loop: int, data: int, inputs: int, a: int, a_step: int, b: int, b_
         words[inputs], words[4 + inputs] = y + first * y_step, y_step
         words[8] = min(grain, size - first)
         start = words.ctypes.data
-        _call(loop, start, start + 64, start + 32, data)
+        call(loop, start, start + 64, start + 32, data)
 
 
 def apply(ufunc: np.ufunc, *operands: Any, out: Array | None = None) -> Array | None:
@@ -111,7 +111,7 @@ def apply(ufunc: np.ufunc, *operands: Any, out: Array | None = None) -> Array | 
     if first is None:
         return None
     dtype, shape = first.dtype, first.shape
-    loop = _loop(ufunc, dtype)
+    loop = loop_of(ufunc, dtype)
     if loop is None:
         return None
     layout, scalars = list[int](), list[Array]()  # address and step of each operand

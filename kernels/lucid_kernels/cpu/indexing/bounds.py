@@ -1,4 +1,4 @@
-"""Checking indices: NumPy's reductions are as fast as a loop of our own, on one thread."""
+"""Checking indices and divisors: NumPy's reductions are as fast as a loop of our own, on one thread."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from ..runtime import tuning
 
 _UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_FEW = 16  # indices that Python compares in less time than NumPy's reduction takes to begin
 
 
 def _largest(indices: np.ndarray) -> int:
@@ -24,6 +25,10 @@ def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> N
     """
     if not indices.size:
         return
+    if indices.size <= _FEW:
+        numbers = indices.tolist() if indices.ndim == 1 else indices.ravel().tolist()
+        if low <= min(numbers) and max(numbers) < high:
+            return
     if 0 in indices.strides:  # what an expanded dimension repeats is looked at once
         indices = indices[tuple(slice(None) if step else slice(1) for step in indices.strides)]
     # As unsigned integers negative ones are too large as well: one comparison instead of two.
@@ -32,3 +37,9 @@ def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> N
     smallest, largest = int(indices.min()), int(indices.max())
     if smallest < low or largest >= high:
         raise IndexError(message.format(value=smallest if smallest < low else largest, limit=high))
+
+
+def check_nonzero(numbers: np.ndarray, *, message: str) -> None:
+    """Raise RuntimeError if one of the whole `numbers` is 0."""
+    if not numbers.all():
+        raise RuntimeError(message)

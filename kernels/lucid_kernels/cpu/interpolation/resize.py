@@ -78,7 +78,7 @@ def resample(x: Array, rows: Band | None, columns: Band | None, *, out: Array | 
     """The planes rows @ x[p] @ columns.T (P, OH, OW) of x (P, H, W), float32 or float64 as the weights; None is the identity."""
     planes, height, width = x.shape
     if rows is None:
-        rows = _identity(height, x.dtype)
+        rows = Band(np.arange(height), np.ones(height, np.int64), np.ones((height, 1), x.dtype))
     shape = (planes, rows.counts.size, width if columns is None else columns.counts.size)
     y = result(out, shape, x.dtype)
     if y.size == 0 or x.size == 0:
@@ -94,5 +94,3 @@ def resample(x: Array, rows: Band | None, columns: Band | None, *, out: Array | 
     return y
 
 
-def _identity(length: int, dtype: np.dtype) -> Band:
-    return Band(np.arange(length), np.ones(length, np.int64), np.ones((length, 1), dtype))

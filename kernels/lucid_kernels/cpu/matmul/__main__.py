@@ -1,24 +1,19 @@
 """`python -m lucid_kernels.cpu.matmul explain 64x512 512x512`: what computes a product, and why not the others."""
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
+
+from lucid_kernels.arguments import parser_of, sizes
 
 from ..runtime.threads import THREADS
 from .matmul import MATMUL
 from .problem import problem_of
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split("x")))
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m lucid_kernels.cpu.matmul")
-    parser.add_argument("command", choices=["explain"])
-    parser.add_argument("left", type=_sizes, help="MxK, or BxMxK of stacks")
-    parser.add_argument("right", type=_sizes, help="KxN, or BxKxN")
+    parser = parser_of("cpu.matmul")
+    parser.add_argument("left", type=sizes, help="MxK, or BxMxK of stacks")
+    parser.add_argument("right", type=sizes, help="KxN, or BxKxN")
     parser.add_argument("--turned-left", action="store_true", help="the columns of the left matrix are contiguous")
     parser.add_argument("--turned-right", action="store_true", help="those of the right one, as the weight of a linear layer")
     parser.add_argument("--bias", action="store_true")

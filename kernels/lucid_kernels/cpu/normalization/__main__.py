@@ -1,15 +1,14 @@
 """`python -m lucid_kernels.cpu.normalization explain 8x64x28x28`: what normalises a batch, and why not the others."""
 from __future__ import annotations
 
-import argparse
+from lucid_kernels.arguments import parser_of, sizes
 
 from .implementations import FORWARD, GRADIENT, Problem
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m lucid_kernels.cpu.normalization")
-    parser.add_argument("command", choices=["explain"])
-    parser.add_argument("input", type=lambda text: tuple(map(int, text.split("x"))), help="NxC, or NxCxHxW and the like")
+    parser = parser_of("cpu.normalization")
+    parser.add_argument("input", type=sizes, help="NxC, or NxCxHxW and the like")
     options = parser.parse_args()
     if len(options.input) < 2 or 0 in options.input:
         parser.error("the input has samples and channels, none of length 0")

@@ -6,6 +6,7 @@ do not depend on the number of threads. float16 and bfloat16 are computed in flo
 """
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -254,10 +255,15 @@ def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias, stream
 def flat_parameter(array: Array | None, default: float, size: int, dtype: np.dtype) -> Array:
     """A parameter as a contiguous (size,) array, so that one compiled kernel is enough; `default` where it is None."""
     if array is None:
-        return np.full(size, default, dtype)
+        return _constant(size, default, dtype)
     if array.dtype is not dtype:
         array = array.astype(dtype, copy=False)
     return contiguous(array).reshape(size)
+
+
+@functools.lru_cache(maxsize=64)
+def _constant(size: int, value: float, dtype: np.dtype) -> Array:
+    return np.full(size, value, dtype)
 
 
 def streams_norm(arrays: int, written: Array, width: int) -> bool:

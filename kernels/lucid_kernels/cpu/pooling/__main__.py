@@ -1,20 +1,22 @@
 """`python -m lucid_kernels.cpu.pooling explain 8x64x28x28 2`: what pools, and why not the others."""
 from __future__ import annotations
 
-import argparse
+from typing import Any
+
+from lucid_kernels.arguments import parser_of, sizes
+from lucid_kernels.windows import window_counts
 
 from .implementations import AVERAGE, AVERAGE_GRAD, MAX, Pair, Problem
 
 
 def _pair(text: str) -> Pair:
-    first, *rest = map(int, text.split("x"))
-    return first, *(rest or [first])  # type: ignore[return-value]
+    given = sizes(text)
+    return given * 2 if len(given) == 1 else given  # type: ignore[return-value]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m lucid_kernels.cpu.pooling")
-    parser.add_argument("command", choices=["explain"])
-    parser.add_argument("input", type=lambda text: tuple(map(int, text.split("x"))), help="NxCxHxW")
+    parser = parser_of("cpu.pooling")
+    parser.add_argument("input", type=sizes, help="NxCxHxW")
     parser.add_argument("kernel", type=_pair, help="KHxKW, or one number for both")
     parser.add_argument("--stride", type=_pair, help="that of windows side by side, unless given")
     parser.add_argument("--padding", type=_pair, default=(0, 0))
@@ -22,9 +24,8 @@ def main() -> None:
     options = parser.parse_args()
 
     stride = options.stride or options.kernel
-    pooled = [(length + 2 * padding - dilation * (size - 1) - 1) // step + 1 for length, size, step, padding, dilation in
-              zip(options.input[2:], options.kernel, stride, options.padding, options.dilation)]
-    problem = Problem(options.input[2:], tuple(pooled), options.kernel, stride, options.padding, options.dilation)
+    pooled: Any = window_counts(options.input[2:], options.kernel, stride, options.padding, options.dilation)
+    problem = Problem(options.input[2:], pooled, options.kernel, stride, options.padding, options.dilation)
     for title, some in (("maxima", MAX), ("averages", AVERAGE), ("gradient of averages", AVERAGE_GRAD)):
         print(title)
         for line in some.explain(problem):

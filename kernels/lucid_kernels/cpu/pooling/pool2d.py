@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.windows import window_counts
+
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, outputs, result
 from ..runtime.implementations import Implementations
@@ -25,15 +27,6 @@ def _chosen(implementations: Implementations, *fields: Any) -> tuple[Callable[..
     """What computes the problem of these fields, and the problem."""
     problem = Problem(*fields)
     return implementations.choose(problem).run, problem
-
-
-def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """Output length along one axis. With ceil_mode the last window must start inside the input or its left padding."""
-    span = length + 2 * padding - dilation * (kernel - 1) - 1
-    pooled = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
-    if ceil_mode and (pooled - 1) * stride >= length + padding:
-        pooled -= 1
-    return pooled
 
 
 def _planes(array: Array) -> Array:
@@ -67,9 +60,7 @@ def max_pool2d(
     and `max_pool2d_gather`: those in 2x2 windows side by side are bytes, 0 to 3 in row order, and 4 instead of -1. The first
     maximum of a window in row order wins, except that NaN wins over everything, the last one of several, as in PyTorch.
     """
-    height, width = (
-        _pooled_length(*axis, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding, dilation)
-    )
+    height, width = window_counts(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = outputs(out, 2)
     shape = (*x.shape[:2], height, width)
     run, problem = _chosen(MAX, x.shape[2:], (height, width), kernel_size, stride, padding, dilation)
@@ -151,9 +142,7 @@ def avg_pool2d(
     out: Array | None = None,
 ) -> Array:
     """Averages (N, C, OH, OW) over the windows of x (N, C, H, W)."""
-    height, width = (
-        _pooled_length(*axis, 1, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding)
-    )
+    height, width = window_counts(x.shape[2:], kernel_size, stride, padding, ceil_mode=ceil_mode)
     y = result(out, (*x.shape[:2], height, width), x.dtype)
     windows = kernel_size, stride, padding, (1, 1), count_include_pad, divisor_override
     run, problem = _chosen(AVERAGE, x.shape[2:], (height, width), *windows)

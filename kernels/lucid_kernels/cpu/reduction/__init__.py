@@ -1,6 +1,7 @@
 """Sums, extremes, scans and softmax over dimensions.
 
 `reduction`: sums, means, variances and log-sum-exps.
+`fused_totals`: sums of results of formulas, which are not written to memory.
 `strided_sum`: sums of rows with gaps between them.
 `max_min`: largest and smallest elements, and their positions.
 `cumsum`: running sums and products.

@@ -164,7 +164,7 @@ def _rows(name: str, fold: Any, widen: Any = None) -> Any:
             {work}
 """
     scope = {"__name__": __name__, "GRAIN": GRAIN, "PIECE": PIECE, "bounds": bounds, "fold": fold, "np": np, "widen": widen}
-    return compile_source(text, f"{name}_rows", __file__, scope)
+    return compile_source(text, f"{name}_rows", __file__, scope, allocates=widen is not None)
 
 
 _FOLDS = {"sum": _sum_without_nan, "squares": _square_sum_of_blocks, "product": _product_of_blocks, "total": sum_of}

@@ -25,7 +25,8 @@ out. One that Python calls as well is compiled twice.
 A `prange` loop at the top level of a kernel, the only one, that assigns to no name outside of it (arrays it may write)
 becomes a function that each thread calls for its share. Other forms take three to five times as long to compile. With one
 iteration or one thread nothing is launched, so a kernel whose chunks are large enough needs no serial twin. The loop gets
-arrays that own nothing: threads that count references to the same array wait for each other.
+arrays that own nothing: threads that count references to the same array wait for each other. A kernel that makes no arrays, and
+gets none from what it calls, is compiled with `allocates=False`: nothing counts references, as in generated ones.
 
 Loops are not unrolled for a number of iterations that is known at run time only: that saves a twentieth of the time to
 compile. `jit_unrolled` allows it, for loops over elements at indices that are read; `jit_interleaved` works on four vectors

@@ -194,6 +194,15 @@ class _InterleavedLibrary(InnerLibrary):
     vectors = 4
 
 
+class _SeldomLibrary(_InterleavedLibrary):
+    """Code of a loop over whole chunks: a call costs it nothing, and within its caller it would be optimised again."""
+
+    @property
+    def small(self) -> bool:
+        """Whether it is to be inlined."""
+        return self._inlined
+
+
 class LoopLibrary(InnerLibrary):
     """Code that only calls inner functions: optimising it where it is linked is enough."""
 
@@ -234,7 +243,7 @@ class _ShortPipeline(Compiler):
     collector looks through after the digits net's kernels have been compiled.
     """
 
-    missing = (untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.InlineInlinables,
+    missing: tuple[type, ...] = (untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.InlineInlinables,
                typed_passes.InlineOverloads, typed_passes.AnnotateTypes)  # fmt: skip
 
     def define_pipelines(self) -> list[Any]:
@@ -271,6 +280,12 @@ class LoopCompiler(_InnerCompiler):
     library = LoopLibrary
 
 
+class _OverloadCompiler(_InnerCompiler):
+    """Compiles an implementation of a function of NumPy's, which may have what ours have not."""
+
+    missing = (untyped_passes.WithLifting, typed_passes.AnnotateTypes)
+
+
 class _UnrolledCompiler(_InnerCompiler):
     library = _UnrolledLibrary
 
@@ -279,10 +294,19 @@ class _InterleavedCompiler(_InnerCompiler):
     library = _InterleavedLibrary
 
 
+class _SeldomCompiler(_InterleavedCompiler):
+    library = _SeldomLibrary
+
+
 def inner(function: Callable[..., Any], options: dict[str, Any], compiler: type[_InnerCompiler] = _InnerCompiler) -> Any:
     """`function` for calls from compiled code only."""
     options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return CPUDispatcher(function, None, options, compiler)
+
+
+def _overload(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """The implementation `function` of an overloaded function, for calls from compiled code only."""
+    return inner(function, options, _OverloadCompiler)
 
 
 class _KernelPipeline(_ShortPipeline):
@@ -305,6 +329,7 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
             around.enter_context(told_if_slow(f"{function.__module__}.{function.__qualname__}"))
             if not self.targetoptions.get("parallel"):  # for which Numba looks for the machine code of its loops
                 around.enter_context(patches.operators_remembered())
+                around.enter_context(patches.overloads_linked(_overload))
                 around.enter_context(llvm_passes.beside())
             return super()._compile_core(args, return_type)
 
@@ -381,3 +406,9 @@ class InterleavedKernel(Kernel):
     """A kernel whose vectorised loops compute several vectors at a time where other kernels call it."""
 
     inner_compiler = _InterleavedCompiler
+
+
+class SeldomKernel(InterleavedKernel):
+    """The same, of one that is called for whole chunks only."""
+
+    inner_compiler = _SeldomCompiler

@@ -21,6 +21,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.np.arrayobj import populate_array
 
 from ..runtime import tuning
@@ -97,7 +98,9 @@ def _array(context: Any, builder: ir.IRBuilder, kind: Any, data: Any, count: Any
 
 @intrinsic
 def piece(typing, array, start, count):
-    """array[start : start + count] of a flat array, without an owner; nothing is checked."""
+    """array[start : start + count] of a flat array, without an owner; no number is checked."""
+    if array.layout != "C" or array.ndim != 1:
+        raise TypingError(f"a piece of {array}")
     signature = array(array, types.intp, types.intp)
 
     def emit(context, builder, signature, arguments):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lucid_kernels.cuda.attention import flash_attention, problem
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 _THREADS = 256
@@ -81,7 +82,7 @@ def _backward(*arrays: Any, p: float, seed: int, offset: int, out: Any = None, *
 @launch.upcast_half(statistics=(1, 2))
 def _attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: Any = None) -> tuple[Any, Any, Any]:
     """`attention` without tensor cores."""
-    q, k, v = map(launch.contiguous, (q, k, v))
+    q, k, v = map(copies.contiguous, (q, k, v))
     outs = out or (None,) * 3
     y = launch.result(outs[0], (*q.shape[:3], v.shape[3]), q.dtype)
     shift, factor = (launch.result(target, q.shape[:3], q.dtype) for target in outs[1:])
@@ -96,7 +97,7 @@ def _attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bo
 def _attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any, factor: Any, *, scale: float, is_causal: bool,
                     out: Any = None) -> tuple[Any, Any, Any]:
     """`attention_grad` without tensor cores."""
-    g, q, k, v, shift, factor = map(launch.contiguous, (g, q, k, v, shift, factor))
+    g, q, k, v, shift, factor = map(copies.contiguous, (g, q, k, v, shift, factor))
     dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in zip(out or (None,) * 3, (q, k, v), strict=True))
     dots = (g * y).sum(-1, dtype=q.dtype)
     given = problem.arguments(q, k, v, mask, launch.optional(mask, q), q.dtype.type, scale, is_causal)

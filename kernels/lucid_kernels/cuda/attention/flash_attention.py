@@ -13,6 +13,7 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda.attention import problem
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.random import random
 from lucid_kernels.cuda.runtime import launch, tuning
 
@@ -122,7 +123,7 @@ def _lines(x: Any) -> Any:
     fits = x.size and x.strides[3] == step and all(stride >= 0 and stride % step == 0 for stride in x.strides)
     if x.flags.c_contiguous or fits:
         return x
-    return cupy.ascontiguousarray(x)
+    return copies.contiguous(x)
 
 
 def _strides(x: Any) -> tuple[np.int64, ...]:
@@ -166,7 +167,7 @@ def _mask(mask: Any, stand_in: Any) -> tuple[Any, np.int32]:
     if mask is None:
         return stand_in, np.int32(0)
     kind = _MASKS.get(mask.dtype.char)
-    return launch.contiguous(mask.astype(np.float32) if kind is None else mask), np.int32(kind or 1)
+    return copies.contiguous(mask.astype(np.float32) if kind is None else mask), np.int32(kind or 1)
 
 
 def _dropout(draw: Draw | None) -> tuple[Any, ...]:
@@ -200,7 +201,7 @@ def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any
                    out: tuple[Any, ...], draw: Draw | None = None) -> tuple[Any, Any, Any]:
     """(dq, dk, dv)."""
     g, q, k, v, y = map(_lines, (g, q, k, v, y))
-    shift, factor = map(launch.contiguous, (shift, factor))
+    shift, factor = map(copies.contiguous, (shift, factor))
     dq, dk, dv = (_result(target, x.shape, x) for target, x in zip(out, (q, k, v), strict=True))
     dots = launch.empty(q.shape[:3], np.float32)
     if dots.size:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from lucid_kernels.cuda.convolution import tensor_cores
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.windows import window_counts
 
 _TILE = 64  # as in conv2d.cu: rows and columns of the product that one block computes
 _SLAB = 16
@@ -34,10 +36,7 @@ def _geometry(
     """The integers that every kernel takes, in the order of GEOMETRY_ARGUMENTS."""
     batch, in_channels, in_h, in_w = input_shape
     out_channels, _, kernel_h, kernel_w = weight_shape
-    out_h, out_w = (
-        (size + 2 * p - d * (k - 1) - 1) // s + 1
-        for size, k, s, p, d in zip((in_h, in_w), (kernel_h, kernel_w), stride, padding, dilation, strict=True)
-    )
+    out_h, out_w = window_counts((in_h, in_w), (kernel_h, kernel_w), stride, padding, dilation)
     values = (batch, in_channels, in_h, in_w, out_channels, kernel_h, kernel_w, out_h, out_w,
               *stride, *padding, *dilation, groups)  # fmt: skip
     return tuple(np.int32(value) for value in values)
@@ -63,24 +62,16 @@ def conv2d(
     return (simt_conv2d if direct else launch.upcast_half(simt_conv2d))(x, weight, bias, **attributes)
 
 
-def simt_conv2d(
-    x: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
-    groups: int,
-    out: Any = None,
-) -> Any:
-    geometry = _geometry(x.shape, weight.shape, stride, padding, dilation, groups)
+def simt_conv2d(x: Any, weight: Any, bias: Any, *, out: Any = None, **window: Any) -> Any:
+    """`conv2d` without tensor cores, in the dtype of `x`; `window` is its attributes."""
+    geometry = _geometry(x.shape, weight.shape, **window)
     batch, out_channels, out_h, out_w = x.shape[0], weight.shape[0], int(geometry[7]), int(geometry[8])
     y = launch.result(out, (batch, out_channels, out_h, out_w), x.dtype)
     if y.size:
-        x = launch.contiguous(x)
-        arguments = (x, launch.contiguous(weight), *launch.optional(bias, x), y, *geometry)
+        x = copies.contiguous(x)
+        arguments = (x, copies.contiguous(weight), *launch.optional(bias, x), y, *geometry)
         kind = launch.ctype(x.dtype)
+        groups = window["groups"]
         rows = out_channels // groups
         if rows < _FEW_CHANNELS:
             launch.kernel("conv2d", f"conv2d_direct<{kind}>")(*launch.grid_1d(y.size), arguments)
@@ -113,23 +104,14 @@ def conv2d_grad_input(
     )
 
 
-def simt_conv2d_grad_input(
-    g: Any,
-    weight: Any,
-    *,
-    input_shape: tuple[int, ...],
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
-    groups: int,
-    out: Any = None,
-) -> Any:
-    geometry = _geometry(input_shape, weight.shape, stride, padding, dilation, groups)
+def simt_conv2d_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], out: Any = None, **window: Any) -> Any:
+    geometry = _geometry(input_shape, weight.shape, **window)
     dx = launch.result(out, input_shape, g.dtype)
     if dx.size:
-        arrays = (launch.contiguous(g), launch.contiguous(weight), dx)
+        arrays = (copies.contiguous(g), copies.contiguous(weight), dx)
         kind = launch.ctype(g.dtype)
         batch, in_channels, in_h, in_w = input_shape
+        groups, stride = window["groups"], window["stride"]
         rows = in_channels // groups
         if rows < _FEW_CHANNELS:
             kernel = launch.kernel("conv2d", f"conv2d_grad_input_direct<{kind}>")
@@ -166,22 +148,12 @@ def conv2d_grad_weight(
     )
 
 
-def simt_conv2d_grad_weight(
-    g: Any,
-    x: Any,
-    *,
-    weight_shape: tuple[int, ...],
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
-    groups: int,
-    out: Any = None,
-) -> Any:
-    geometry = _geometry(x.shape, weight_shape, stride, padding, dilation, groups)
+def simt_conv2d_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], out: Any = None, **window: Any) -> Any:
+    geometry = _geometry(x.shape, weight_shape, **window)
     dw = launch.result(out, weight_shape, g.dtype)
     if dw.size:
-        arrays = (launch.contiguous(g), launch.contiguous(x))
-        kind = launch.ctype(g.dtype)
+        arrays = (copies.contiguous(g), copies.contiguous(x))
+        kind, groups = launch.ctype(g.dtype), window["groups"]
         rows, columns = weight_shape[0] // groups, dw.size // weight_shape[0]
         if rows < _FEW_CHANNELS and columns <= _FEW_TAPS:
             kernel = launch.kernel("conv2d", f"conv2d_grad_weight_direct<{kind}>")

@@ -10,6 +10,7 @@ import numpy as np
 from lucid_kernels import tf32
 from lucid_kernels.cuda.convolution import configurations
 from lucid_kernels.cuda.convolution.configurations import Tile
+from lucid_kernels.windows import window_counts
 
 Sizes = tuple[int, ...]
 #: The most shared memory that a block may have on chips of compute capability 9.0.
@@ -54,8 +55,7 @@ def geometry_of(input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding:
         (*flat, *each) for each in (input_shape[2:], weight_shape[2:], stride, dilation)
     )
     padding = (*(0 for _ in flat), *padding)
-    out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
-                for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True))  # fmt: skip
+    out = window_counts(size, kernel, stride, padding, dilation)
     return Geometry(input_shape[0], input_shape[1], size, weight_shape[0], out, kernel, stride, padding, dilation, groups)
 
 

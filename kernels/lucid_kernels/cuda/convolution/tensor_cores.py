@@ -19,6 +19,7 @@ import numpy as np
 from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.configurations import Tile
 from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of, whole
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 _capabilities: dict[int, str] = {}
@@ -49,9 +50,9 @@ def serve(dtype: Any, geometry: Geometry) -> bool:
 
 
 def convolve(x: Any, weight: Any, bias: Any, residual: Any = None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
-             out: Any = None, relu: bool = False) -> Any:
+             out: Any = None, relu: bool = False, packed: Any = None) -> Any:
     """Cross-correlation of x (N, C, ...) with weight (O, C / groups, ...), plus bias (O,) and residual, which has the shape of
-    the result, or None; with `relu` no less than 0.
+    the result, or None; with `relu` no less than 0. `packed` is what `packed_for` has made of the weight for such an x.
     """
     geometry = geometry_of(x.shape, weight.shape, stride, padding, dilation, groups)
     chosen = _chosen(x, geometry, gradient=False)
@@ -59,8 +60,31 @@ def convolve(x: Any, weight: Any, bias: Any, residual: Any = None, *, stride: Si
         return None
     y = result_like(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
     if y.size:
-        product(x, weight, bias, y, geometry, False, *chosen, relu, residual)
+        product(x, weight, bias, y, geometry, False, *chosen, relu, residual, packed)
     return launch.deliver(y, out)
+
+
+def packed_for(x: Any, weight: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    """The weight as `convolve` packs it for x; None where it does not serve."""
+    geometry = geometry_of(x.shape, weight.shape, stride, padding, dilation, groups)
+    chosen = _chosen(x, geometry, gradient=False)
+    return None if chosen is None else pack(x, weight, geometry, False, chosen[0])
+
+
+def pack(x: Any, weight: Any, geometry: Geometry, gradient: bool, tile: Tile) -> Any:
+    """The weight as `product` reads it: of each group rows of taps and channels, as many as whole tiles have."""
+    groups = geometry.groups
+    source, target = geometry.in_channels // groups, geometry.out_channels // groups
+    if gradient:
+        source, target = target, source
+    packed_rows, padded = whole(target, tile.columns), whole(source, 16 // x.dtype.itemsize)
+    packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
+    weight_last = lies_last(weight)
+    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
+               weight_last)  # fmt: skip
+    _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size),
+            (_turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
+    return packed
 
 
 def convolve_grad_input(g: Any, weight: Any, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
@@ -133,7 +157,7 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
     padded, last = whole(group, chunk), lies_last(x)
-    x = _turned(x) if last else launch.contiguous(x)
+    x = _turned(x) if last else copies.contiguous(x)
     if last and padded == group and x.data.ptr % 16 == 0:
         return x, padded
     packed = launch.empty((batch, pixels, groups * padded), x.dtype)
@@ -144,9 +168,9 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
 
 
 def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient: bool, tile: Tile, slices: int,
-            relu: bool = False, residual: Any = None) -> None:
-    """Write to y the convolution of x with weight, plus bias and residual (or None); with `gradient` its gradient for the input
-    from that of the output, x; with `relu` 0 in the place of what is negative.
+            relu: bool = False, residual: Any = None, packed: Any = None) -> None:
+    """Write to y the convolution of x with weight, or with what `pack` has made of it, plus bias and residual (or None); with
+    `gradient` its gradient for the input from that of the output, x; with `relu` 0 in the place of what is negative.
 
     y lies in row-major order or with the channels last.
     """
@@ -162,14 +186,10 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     slabs = -(-geometry.taps * padded // (8 * chunk))
     slabs_per_slice = max(1, -(-slabs // slices))
     packed_rows = whole(target, tile.columns)
-    packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
-    weight_last = lies_last(weight)
-    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
-               weight_last)  # fmt: skip
-    _launch("conv_pack", f"conv_pack_weight<{kind}>", *_flat(packed.size),
-            (_turned(weight) if weight_last else launch.contiguous(weight), packed, *map(np.int32, numbers)))
+    if packed is None:
+        packed = pack(x, weight, geometry, gradient, tile)
     if planar:
-        x = launch.contiguous(x)
+        x = copies.contiguous(x)
     else:
         x, _ = _channels_last(x, groups)
     row_tiles = -(-rows // tile.rows)
@@ -201,7 +221,7 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices:
     group_in, group_out = geometry.in_channels // groups, geometry.out_channels // groups
     numbers: tuple[int, ...] = ()
     if planar:
-        g, x, channels, filled = launch.contiguous(g), launch.contiguous(x), group_in, geometry
+        g, x, channels, filled = copies.contiguous(g), copies.contiguous(x), group_in, geometry
     else:
         (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
         filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)

@@ -11,11 +11,12 @@ import numpy as np
 from lucid_kernels import formulas
 from lucid_kernels.cuda.elementwise import strides
 from lucid_kernels.cuda.elementwise.fused import fused
-from lucid_kernels.cuda.runtime import formula, launch
+from lucid_kernels.cuda.runtime import formula, launch, recording
 from lucid_kernels.expression import Node, Program, computed_as
 from lucid_kernels.naming import named
 
 FLOATING = frozenset("eEfd")  # the dtypes of our kernels, by their codes
+WHOLE = frozenset("?bBhHiIlLqQ")
 
 
 def apply(file: str, kernel: str, out: Any, *arrays: Any, numbers: tuple[Any, ...] = (), group: int = 0) -> Any:
@@ -95,8 +96,8 @@ def div(a: Any, b: Any, *, out: Any = None) -> Any:
 
 
 def _arithmetic(name: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
-    """Our kernel for two floating arrays of one dtype, or one and a number; CuPy's ufunc for everything else (integers, bool,
-    complex, arrays of two dtypes).
+    """Our kernel for two floating arrays of one dtype, or one and a number, for arrays of integers and whole numbers, and
+    for sums and products of two arrays of bools; CuPy's ufunc for everything else (complex, arrays of two dtypes).
     """
     x: Any = getattr(a, "dtype", None)
     y: Any = getattr(b, "dtype", None)
@@ -105,7 +106,31 @@ def _arithmetic(name: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
         if x is not None and y is not None:
             return _apply(formula.operator(name), out, a, b)
         return fused(a, b, program=_with_a_number(name, x, y), out=out)
+    if whole_dtype(a, b) is not None and name in _WHOLE_RESULTS[(x or y) == np.bool_] and (out is None or out.dtype == (x or y)):
+        return fused(a, b, program=_with_a_number(name, x, y), out=out)
+    a, b = recording.plain(a), recording.plain(b)
     return ufunc(a, b) if out is None else ufunc(a, b, out)
+
+
+#: What integers have, and what bools have: or and and. Quotients have other dtypes, and care about zeros.
+_WHOLE_RESULTS = frozenset(("add", "sub", "mul", "floor_divide", "remainder")), frozenset(("add", "mul"))
+
+
+def whole_dtype(*operands: Any) -> Any:
+    """The dtype of the arrays among `operands`, if that is one of integers or bools and numbers beside integers are in its range;
+    else None.
+    """
+    found = None
+    for x in operands:
+        if x.__class__ is cupy.ndarray:
+            if (found is not None and x.dtype != found) or x.dtype.char not in WHOLE:
+                return None
+            found = x.dtype
+    if found is None:
+        return None
+    numbers = [x for x in operands if x.__class__ is not cupy.ndarray]
+    whole = all(isinstance(x, int) and x.__class__ is not bool and recording.is_in_range(x, found) for x in numbers)
+    return found if whole else None
 
 
 def is_number(value: Any) -> bool:

@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 from lucid_kernels.cuda.elementwise import strides
-from lucid_kernels.cuda.runtime import formula, launch
+from lucid_kernels.cuda.runtime import formula, launch, recording
 from lucid_kernels.expression import Program, Shape
 
 
@@ -43,6 +43,7 @@ def _parts(program: Program, shapes: tuple[Shape, ...]) -> list[tuple[Program, t
 def _run(program: Program, inputs: list[Any], results: list[Any]) -> None:
     stored = tuple([getattr(value, "dtype", None) for value in inputs])
     text = formula.source(program, stored, tuple([array.dtype for array in results]))
-    arguments = [launch.number(value) if dtype is None else value for value, dtype in zip(inputs, stored, strict=True)]
+    arguments = [value if dtype is not None else recording.whole_number(value) if kind.kind in "iu" else recording.number(value)
+                 for value, dtype, kind in zip(inputs, stored, program.input_dtypes, strict=True)]
     constants = [dtype.type(value) for value, dtype in zip(program.constants, program.constant_dtypes, strict=True)]
-    strides.run(launch.generated(text, "fused"), results, arguments, constants)
+    strides.run(launch.generated(text), results, arguments, constants)

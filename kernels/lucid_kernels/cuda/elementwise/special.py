@@ -1,8 +1,6 @@
 """Special functions on a GPU: the formulas of the CPU kernels, in double, rounded once."""
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +8,7 @@ import numpy as np
 
 from lucid_kernels.cuda.elementwise import elementwise
 from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.special_tables import signed_factorial
 
 
 def _apply(op: str, out: Any, *arrays: Any) -> Any:
@@ -47,15 +46,8 @@ def polygamma(x: Any, *, n: int, out: Any = None) -> Any:
     """The derivative of order `n` of `digamma`; n >= 0."""
     if n == 0:
         return _apply("Digamma", out, x)
-    numbers = np.float64(n), np.float64(_signed_factorial(n))
+    numbers = np.float64(n), np.float64(signed_factorial(n))
     return elementwise.apply("special", f"polygamma<{launch.ctype(x.dtype)}>", out, x, numbers=numbers, group=1)
-
-
-@functools.cache
-def _signed_factorial(n: int) -> float:
-    """(-1)^(n+1) n!, infinite where float64 ends."""
-    size = float(math.factorial(n)) if n <= 170 else math.inf
-    return size if n % 2 else -size
 
 
 def zeta(x: Any, q: Any, *, out: Any = None) -> Any:

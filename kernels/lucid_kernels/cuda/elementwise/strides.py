@@ -55,7 +55,7 @@ def _order(shape: Shape, strides: Shape, itemsize: int) -> tuple[Shape, Shape] |
 
 def run(kernel: Any, results: Sequence[Array], arguments: Sequence[Any], constants: Sequence[Any] = (), group: int = 0) -> None:
     """Launch `kernel` of results of one shape and of arrays that broadcast to it, of any strides; or numbers, which
-    `launch.number` has made. Its threads compute groups of `group` elements; 0: a formula's.
+    `recording.number` has made. Its threads compute groups of `group` elements; 0: a formula's.
     """
     shape = results[0].shape
     arrays = [*results, *[x for x in arguments if x.__class__ is cupy.ndarray]]
@@ -76,12 +76,12 @@ def memory(array: Array) -> Array:
     """What the kernel gets for `array`: the memory from its first address to its last, since kernels are given no strides."""
     if array._c_contiguous:
         return array
-    before, length = _extent(array.shape, array.strides, array.itemsize)
+    before, length = extent(array.shape, array.strides, array.itemsize)
     return cupy.ndarray((length,), array.dtype, array.data - before * array.itemsize if before else array.data)
 
 
 @functools.lru_cache(4096)
-def _extent(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
+def extent(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
     """Elements in front of the first one, in memory, and from the first address to the last."""
     ends = [(size - 1) * (stride // itemsize) for size, stride in zip(shape, strides, strict=True)]
     before = -sum(end for end in ends if end < 0)
@@ -94,9 +94,7 @@ def _layout(shape: Shape, arrays: tuple[tuple[Shape, Shape, int, int], ...], gro
     dimensions remain than it can hold.
     """
     group = group or formula.width(itemsize for _, _, itemsize, _ in arrays)
-    steps = [_steps(own, strides, len(shape), itemsize) for own, strides, itemsize, _ in arrays]
-    order = sorted(range(len(shape)), key=lambda d: (-abs(steps[0][d]) if shape[d] > 1 else 0, d))  # as the first result lies
-    dims = _collapsed(tuple([shape[d] for d in order]), [[own[d] for d in order] for own in steps])
+    dims = dimensions(shape, [array[:3] for array in arrays])
     if len(dims) > _dims(len(arrays)):
         return None
     wide = 0
@@ -106,12 +104,21 @@ def _layout(shape: Shape, arrays: tuple[tuple[Shape, Shape, int, int], ...], gro
         if dims[0][1][place] == 1 and outer and misalignment % vector == 0:
             wide |= 1 << place
     found = _written(dims, len(arrays), group, wide)
-    found["first"] = [_extent(own, strides, itemsize)[0] for own, strides, itemsize, _ in arrays]
+    found["first"] = [extent(own, strides, itemsize)[0] for own, strides, itemsize, _ in arrays]
     return found, int(found["groups"]) * math.prod(size for size, _ in dims[1:])
 
 
+def dimensions(shape: Shape, arrays: Sequence[tuple[Shape, Shape, int]]) -> list[tuple[int, list[int]]]:
+    """The size of each dimension and the steps in elements of the arrays (shape, strides, item size), the innermost of the first
+    array first; those that continue each other are one.
+    """
+    steps = [_steps(own, strides, len(shape), itemsize) for own, strides, itemsize in arrays]
+    order = sorted(range(len(shape)), key=lambda d: (-abs(steps[0][d]) if shape[d] > 1 else 0, d))
+    return _collapsed(tuple([shape[d] for d in order]), [[own[d] for d in order] for own in steps])
+
+
 def layout(shape: Shape, steps: Sequence[Shape], group: int = 1, aligned: bool = False, first: int = 0) -> np.ndarray:
-    """The `Layout` of one or two arrays, by their steps in elements, in the order of `shape`; `aligned`: whether the first one
+    """The `Layout` of arrays, by their steps in elements, in the order of `shape`; `aligned`: whether the first one
     has vectors where its innermost steps are 1. `first` is where the last one begins.
     """
     dims = _collapsed(shape, steps)

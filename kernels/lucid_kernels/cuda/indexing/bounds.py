@@ -1,4 +1,4 @@
-"""Checking indices on a GPU without waiting for it: see `bounds.cu`."""
+"""Checking indices and divisors on a GPU without waiting for it: see `bounds.cu`."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 
@@ -25,6 +26,18 @@ def check_bounds(indices: Any, *, low: int, high: int, message: str) -> None:
         indices = indices.astype(np.int64)
     launch.kernel("bounds", f"check_bounds<{launch.ctype(indices.dtype)}>")(
         *launch.grid_1d(indices.size),
-        (launch.contiguous(indices), np.int64(indices.size), np.int64(low), np.int64(high), launch.error_flag(),
+        (copies.contiguous(indices), np.int64(indices.size), np.int64(low), np.int64(high), launch.error_flag(),
          launch.error_code(message)),
     )  # fmt: skip
+
+
+def check_nonzero(numbers: Any, *, message: str) -> None:
+    """Leave a RuntimeError for `launch.raise_pending` if one of the whole `numbers` is 0; no wait."""
+    if not numbers.size:
+        return
+    numbers = copies.contiguous(numbers)
+    word = np.dtype(f"u{numbers.itemsize}")
+    kind = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64"}[numbers.itemsize]
+    launch.kernel("bounds", f"check_nonzero<{kind}>")(
+        *launch.grid_1d(numbers.size),
+        (numbers.view(word), np.int64(numbers.size), launch.error_flag(), launch.error_code(message, RuntimeError)))  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 _WORDS = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
@@ -28,7 +29,7 @@ def index_select(x: Any, indices: Any, *, axis: int) -> Any:
 
 
 def _take(x: Any, indices: Any, axis: int) -> Any:
-    x, indices = launch.contiguous(x), launch.contiguous(indices)
+    x, indices = copies.contiguous(x), copies.contiguous(indices)
     if indices.dtype not in (np.int32, np.int64):
         indices = indices.astype(np.int64)
     outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
@@ -48,7 +49,7 @@ def gather(x: Any, indices: Any, *, axis: int) -> Any:
     axis %= max(1, indices.ndim)
     shorter = tuple(slice(None) if dim == axis else slice(length) for dim, length in enumerate(indices.shape))
     length = x.shape[axis] if x.ndim else 1
-    x, indices = launch.contiguous(x[shorter]), launch.contiguous(indices.astype(np.int64, copy=False))
+    x, indices = copies.contiguous(x[shorter]), copies.contiguous(indices.astype(np.int64, copy=False))
     y = launch.empty(indices.shape, x.dtype)
     if y.size:
         count, inner = (indices.shape[axis], math.prod(indices.shape[axis + 1 :])) if indices.ndim else (1, 1)

@@ -1,14 +1,18 @@
-// instantiate: grid_sample<float, 2, 1>, grid_sample<float, 2, 2>, grid_sample<float, 2, 4>, grid_sample<float, 3, 1>
-// instantiate: grid_sample<float, 3, 2>, grid_sample<double, 2, 1>, grid_sample<double, 2, 2>, grid_sample<double, 2, 4>
-// instantiate: grid_sample<double, 3, 1>, grid_sample<double, 3, 2>
-// instantiate: grid_sample_grad<float, 2, 1>, grid_sample_grad<float, 2, 2>, grid_sample_grad<float, 2, 4>
-// instantiate: grid_sample_grad<float, 3, 1>, grid_sample_grad<float, 3, 2>, grid_sample_grad<double, 2, 1>
-// instantiate: grid_sample_grad<double, 2, 2>, grid_sample_grad<double, 2, 4>, grid_sample_grad<double, 3, 1>
-// instantiate: grid_sample_grad<double, 3, 2>
+// instantiate: grid_sample<float, 2, 1>, grid_sample<float, 2, 2>, grid_sample<float, 2, 4>, grid_sample<float, 3, 1>, grid_sample<float, 3, 2>
+// instantiate: grid_sample<double, 2, 1>, grid_sample<double, 2, 2>, grid_sample<double, 2, 4>, grid_sample<double, 3, 1>, grid_sample<double, 3, 2>
+// instantiate: grid_sample<__half, 2, 1>, grid_sample<__half, 2, 2>, grid_sample<__half, 2, 4>, grid_sample<__half, 3, 1>, grid_sample<__half, 3, 2>
+// instantiate: grid_sample<__nv_bfloat16, 2, 1>, grid_sample<__nv_bfloat16, 2, 2>, grid_sample<__nv_bfloat16, 2, 4>, grid_sample<__nv_bfloat16, 3, 1>, grid_sample<__nv_bfloat16, 3, 2>
+// instantiate: grid_sample_grad<float, 2, 1>, grid_sample_grad<float, 2, 2>, grid_sample_grad<float, 2, 4>, grid_sample_grad<float, 3, 1>, grid_sample_grad<float, 3, 2>
+// instantiate: grid_sample_grad<double, 2, 1>, grid_sample_grad<double, 2, 2>, grid_sample_grad<double, 2, 4>, grid_sample_grad<double, 3, 1>, grid_sample_grad<double, 3, 2>
+// instantiate: grid_sample_grad<__half, 2, 1>, grid_sample_grad<__half, 2, 2>, grid_sample_grad<__half, 2, 4>, grid_sample_grad<__half, 3, 1>, grid_sample_grad<__half, 3, 2>
+// instantiate: grid_sample_grad<__nv_bfloat16, 2, 1>, grid_sample_grad<__nv_bfloat16, 2, 2>, grid_sample_grad<__nv_bfloat16, 2, 4>, grid_sample_grad<__nv_bfloat16, 3, 1>, grid_sample_grad<__nv_bfloat16, 3, 2>
+// one module an instance on a GPU
 //
 // Images and volumes read at any coordinates: one thread for each point, which walks the channels, so that offsets and weights
 // are computed once. Neighbouring threads have neighbouring points: of a smooth grid these read neighbouring elements.
-#include "common.cuh"
+//
+// __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
+#include "halves.cuh"
 
 enum Padding { ZEROS, BORDER, REFLECTION };
 #define KEYS -0.75  // "Cubic convolution interpolation for digital image processing", 1981
@@ -73,11 +77,12 @@ template <typename T, int DIMS, int TAPS> struct Neighbourhood {
   Neighbours<T, TAPS> axes[DIMS];
   i64 height, width;
 
-  __device__ __forceinline__ Neighbourhood(const T* grid, i64 depth, i64 height, i64 width, int padding, int align_corners)
+  template <typename S>
+  __device__ __forceinline__ Neighbourhood(const S* grid, i64 depth, i64 height, i64 width, int padding, int align_corners)
       : height(height), width(width) {
     const i64 lengths[3] = {width, height, depth};
 #pragma unroll
-    for (int dim = 0; dim < DIMS; dim++) find(axes[dim], grid[dim], lengths[dim], padding, align_corners);
+    for (int dim = 0; dim < DIMS; dim++) find(axes[dim], widened(grid[dim]), lengths[dim], padding, align_corners);
   }
 
   template <typename Each> __device__ __forceinline__ void walk(Each each) const {
@@ -97,41 +102,44 @@ template <typename T, int DIMS, int TAPS> struct Neighbourhood {
 
 // What is outside counts as 0, whatever its weight: NaN for coordinates that are NaN.
 template <typename T, int DIMS, int TAPS>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 grid_sample(const T* __restrict__ x, const T* __restrict__ grid, T* __restrict__ y, i64 samples, i64 channels, i64 points,
             i64 depth, i64 height, i64 width, int padding, int align_corners) {
+  typedef Accumulator<T> A;
   const i64 area = depth * height * width;
   GRID_STRIDE(e, samples * points) {
     const i64 n = e / points, p = e % points;
-    const Neighbourhood<T, DIMS, TAPS> around(grid + e * DIMS, depth, height, width, padding, align_corners);
+    const Neighbourhood<A, DIMS, TAPS> around(grid + e * DIMS, depth, height, width, padding, align_corners);
     for (i64 c = n * channels; c < (n + 1) * channels; c++) {
-      T sum = T(0);
-      around.walk([&](i64 place, T weight, int, int, int) {
-        if (place >= 0) sum += (TAPS == 1 ? T(1) : weight) * x[c * area + place];
-        else if (TAPS > 1) sum += weight * T(0);
+      A sum = A(0);
+      around.walk([&](i64 place, A weight, int, int, int) {
+        if (place >= 0) sum += (TAPS == 1 ? A(1) : weight) * widened(x[c * area + place]);
+        else if (TAPS > 1) sum += weight * A(0);
       });
-      y[c * points + p] = sum;
+      y[c * points + p] = narrowed<T>(sum);
     }
   }
 }
 
 // Adds to dx, which is zero at first, in the order in which threads arrive; writes dgrid. Each only where it is wanted.
 template <typename T, int DIMS, int TAPS>
-__global__ void __launch_bounds__(256)
-grid_sample_grad(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ grid, T* __restrict__ dx,
-                 T* __restrict__ dgrid, i64 samples, i64 channels, i64 points, i64 depth, i64 height, i64 width, int padding,
+__global__ void __launch_bounds__(256, 1)
+grid_sample_grad(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ grid,
+                 Accumulator<T>* __restrict__ dx, T* __restrict__ dgrid, i64 samples, i64 channels, i64 points, i64 depth, i64 height, i64 width, int padding,
                  int align_corners, int with_input, int with_grid) {
+  typedef Accumulator<T> A;
   const i64 area = depth * height * width;
   GRID_STRIDE(e, samples * points) {
     const i64 n = e / points, p = e % points;
-    const Neighbourhood<T, DIMS, TAPS> around(grid + e * DIMS, depth, height, width, padding, align_corners);
-    T slopes[3] = {T(0), T(0), T(0)};
+    const Neighbourhood<A, DIMS, TAPS> around(grid + e * DIMS, depth, height, width, padding, align_corners);
+    A slopes[3] = {A(0), A(0), A(0)};
     for (i64 c = n * channels; c < (n + 1) * channels; c++) {
-      const T upstream = g[c * points + p];
-      around.walk([&](i64 place, T weight, int i, int j, int k) {
-        const Neighbours<T, TAPS>&across = around.axes[0], &down = around.axes[1], &deep = around.axes[DIMS - 1];
-        const T through = DIMS == 3 ? deep.weight[k] : T(1), product = upstream * (place >= 0 ? x[c * area + place] : T(0));
-        if (with_input && place >= 0) atomicAdd(dx + c * area + place, (TAPS == 1 ? T(1) : weight) * upstream);
+      const A upstream = widened(g[c * points + p]);
+      around.walk([&](i64 place, A weight, int i, int j, int k) {
+        const Neighbours<A, TAPS>&across = around.axes[0], &down = around.axes[1], &deep = around.axes[DIMS - 1];
+        const A through = DIMS == 3 ? deep.weight[k] : A(1);
+        const A product = upstream * (place >= 0 ? widened(x[c * area + place]) : A(0));
+        if (with_input && place >= 0) atomicAdd(dx + c * area + place, (TAPS == 1 ? A(1) : weight) * upstream);
         if (TAPS == 1) return;
         slopes[0] += product * across.slope[i] * down.weight[j] * through;
         slopes[1] += product * across.weight[i] * down.slope[j] * through;
@@ -140,6 +148,6 @@ grid_sample_grad(const T* __restrict__ g, const T* __restrict__ x, const T* __re
     }
     if (with_grid)
 #pragma unroll
-      for (int dim = 0; dim < DIMS; dim++) dgrid[e * DIMS + dim] = slopes[dim];
+      for (int dim = 0; dim < DIMS; dim++) dgrid[e * DIMS + dim] = narrowed<T>(slopes[dim]);
   }
 }

@@ -14,16 +14,39 @@
 // __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
 #include "rows.cuh"
 
-// loss = -(1 - s) w_t log p_t - s/C sum_c w_c log p_c, with smoothing s; `total` divides the gradient (reduction 'mean').
+// loss = -(1 - s) w_t log p_t - s/C sum_c w_c log p_c, with smoothing s; the gradient is multiplied by `scale`.
 template <typename A> struct Options {
   const A* weight;
   int weighted;
-  A smoothing;
-  const A* total;
-  int divide, with_grad;
+  A smoothing, scale;
+  int with_grad;
   i64 C;
   __device__ __forceinline__ A weight_of(i64 c) const { return weighted ? weight[c] : A(1); }
 };
+
+// How the weight of all labels divides the gradient (reduction 'mean').
+enum Division { NOT, BY_TOTAL, BY_SUM };
+
+// What the gradient is multiplied by: 1, 1 / *total, or of a few labels the sum of their weights, which each block adds up and the
+// first one leaves in *total. All threads of the block call; `scratch` holds 32 values.
+template <typename A>
+__device__ __forceinline__ A scale_of(int divide, const i64* target, const A* weight, int weighted, A* total, i64 labels, i64 C,
+                                      i64 ignore_index, A* scratch) {
+  if (divide == NOT) return A(1);
+  if (divide == BY_TOTAL) return A(1) / *total;
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+  A sum = 0;
+  for (i64 i = thread; i < labels; i += threads) {
+    const i64 t = target[i];
+    if (t != ignore_index && t >= 0 && t < C) sum += weighted ? weight[t] : A(1);
+  }
+  sum = warp_reduce(sum, Sum());
+  if (thread % 32 == 0) scratch[thread / 32] = sum;
+  __syncthreads();
+  sum = warp_reduce(thread % 32 < threads / 32 ? scratch[thread % 32] : A(0), Sum());
+  if (blockIdx.x == 0 && thread == 0) *total = sum;
+  return A(1) / sum;
+}
 
 // One label: x and grad are the first elements of its slice, whose elements lie `inner` apart; reduce(value, operation, identity)
 // reduces over its threads, of which one is the leader. A label that does not count has no gradient, or NaN where the logits
@@ -56,13 +79,13 @@ __device__ __forceinline__ void cross_entropy_of(const Slice& slice, const T* x,
     *loss = narrowed<L>(value);
   }
   if (!o.with_grad) return;
-  const A scale = o.divide ? A(1) / *o.total : A(1), nothing = of.top - of.top;
+  const A nothing = of.top - of.top;
   slice.packs([&](i64 c, const A (&value)[1][N]) {
     A result[N];
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const A w = o.weight_of(c + j), p = exp_(value[0][j] - of.top) / of.sum;
-      result[j] = counts ? (p * (on_label + spread * weights) - (c + j == t ? on_label : A(0)) - spread * w) * scale : nothing;
+      result[j] = counts ? (p * (on_label + spread * weights) - (c + j == t ? on_label : A(0)) - spread * w) * o.scale : nothing;
     }
     store<N>(grad + c * inner, result);
   });
@@ -71,12 +94,13 @@ __device__ __forceinline__ void cross_entropy_of(const Slice& slice, const T* x,
 template <typename T, typename L, int N>
 __global__ void __launch_bounds__(512, 1)
 cross_entropy_rows(const T* __restrict__ x, const i64* __restrict__ target, const Accumulator<T>* __restrict__ weight, int weighted,
-                   L* __restrict__ loss, T* __restrict__ grad, int with_grad, const Accumulator<T>* __restrict__ total, int divide,
+                   L* __restrict__ loss, T* __restrict__ grad, int with_grad, Accumulator<T>* __restrict__ total, int divide,
                    i64 slices, i64 C, i64 ignore_index, Accumulator<T> smoothing, int* __restrict__ flag, int code) {
   typedef Accumulator<T> A;
   typedef Slices<true> S;
   __shared__ A scratch[32];
-  const Options<A> options{weight, weighted, smoothing, total, divide, with_grad, C};
+  const A scale = scale_of(divide, target, weight, weighted, total, slices, C, ignore_index, scratch);
+  const Options<A> options{weight, weighted, smoothing, scale, with_grad, C};
   for (i64 i = S::first(); i < slices; i += S::step()) {
     const i64 t = target[i];
     const bool leader = threadIdx.x == 0, counts = t != ignore_index && t >= 0 && t < C;  // the same for all threads of a row
@@ -96,11 +120,12 @@ template <typename T, typename L>
 __global__ void __launch_bounds__(256, 1)
 cross_entropy_columns(const T* __restrict__ x, const i64* __restrict__ target, const Accumulator<T>* __restrict__ weight,
                       int weighted, L* __restrict__ loss, T* __restrict__ grad, int with_grad,
-                      const Accumulator<T>* __restrict__ total, int divide, i64 slices, i64 C, i64 ignore_index,
+                      Accumulator<T>* __restrict__ total, int divide, i64 slices, i64 C, i64 ignore_index,
                       Accumulator<T> smoothing, int* __restrict__ flag, int code, i64 inner) {
   typedef Accumulator<T> A;
   __shared__ A scratch[256];
-  const Options<A> options{weight, weighted, smoothing, total, divide, with_grad, C};
+  const A scale = scale_of(divide, target, weight, weighted, total, slices, C, ignore_index, scratch);
+  const Options<A> options{weight, weighted, smoothing, scale, with_grad, C};
   for (i64 first = (i64)blockIdx.x * blockDim.x; first < slices; first += (i64)gridDim.x * blockDim.x) {
     const i64 i = first + threadIdx.x;
     const bool inside = i < slices, leader = inside && threadIdx.y == 0;

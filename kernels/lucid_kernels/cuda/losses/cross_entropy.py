@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from lucid_kernels.cuda.losses import label_sums
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, rows
 
+_FEW = 1024  # labels whose weights each block adds up itself
+_NOT, _BY_TOTAL, _BY_SUM = map(np.int32, range(3))
 _BAD_LABEL = launch.error_code("cross_entropy: target {value} is out of bounds for {limit} classes")
 
 
@@ -33,17 +36,21 @@ def cross_entropy(
     out_loss, out_grad = out or (None, None)
     channel = 1 if x.ndim > 1 else 0
     classes, inner = x.shape[channel], math.prod(x.shape[channel + 1 :])
-    x, target = launch.contiguous(x), launch.contiguous(target)
+    x, target = copies.contiguous(x), copies.contiguous(target)
     n, wide = target.size, rows.accumulator(x.dtype)
     each = launch.result(out_loss, target.shape, x.dtype) if reduction == "none" else launch.empty(target.shape, wide)
     grad = launch.result(out_grad, x.shape, x.dtype) if with_grad else None
     mean = reduction == "mean" and n > 0
     if n:
-        total = label_sums.total_weight(target, weight, wide, ignore_index, classes) if mean else launch.empty((1,), wide)
+        many = mean and n > _FEW
+        if many:
+            total = label_sums.total_weight(target, weight, wide, ignore_index, classes)
+        else:
+            total = launch.empty((1,), wide)
         arguments = (
             x, target, *rows.optional(weight, wide, total), each, x if grad is None else grad, np.int32(with_grad), total,
-            np.int32(mean), np.int64(n), np.int64(classes), np.int64(ignore_index), wide.type(label_smoothing),
-            launch.error_flag(), _BAD_LABEL,
+            _BY_TOTAL if many else _BY_SUM if mean else _NOT, np.int64(n), np.int64(classes), np.int64(ignore_index),
+            wide.type(label_smoothing), launch.error_flag(), _BAD_LABEL,
         )  # fmt: skip
         kinds = f"{launch.ctype(x.dtype)}, {launch.ctype(each.dtype)}"
         if inner == 1:

@@ -1,6 +1,8 @@
 // Connectionist temporal classification: logarithms of the probabilities of all states in float64, then the gradient.
-// instantiate: ctc_states<float>, ctc_states<double>, ctc_grad<float>, ctc_grad<double>
-#include "common.cuh"
+// Gradients have the type of sums: those of halves are rounded afterwards.
+// instantiate: ctc_states<float>, ctc_states<double>, ctc_states<__half>, ctc_states<__nv_bfloat16>
+// instantiate: ctc_grad<float>, ctc_grad<double>, ctc_grad<__half>, ctc_grad<__nv_bfloat16>
+#include "halves.cuh"
 
 // log(exp(a) + exp(b) + exp(c)); NaN if one is NaN.
 __device__ __forceinline__ double log_sum(double a, double b, double c) {
@@ -54,13 +56,13 @@ ctc_states(const T* __restrict__ x, const i64* __restrict__ labels, const i64* _
         const bool skips = p > 1 && label != states.of(back ? s + 2 : s - 2);
         sum = log_sum(last[p], p > 0 ? last[p - 1] : -infinity<double>(), skips ? last[p - 2] : -infinity<double>());
       }
-      found[t * L + p] = sum + (double)x[(t * batch + n) * classes + label];
+      found[t * L + p] = sum + (double)widened(x[(t * batch + n) * classes + label]);
     }
     __syncthreads();
   }
   if (back || threadIdx.x != 0) return;
   const double loss = count > 0 ? -all_alignments(found + (count - 1) * L, size) : size > 1 ? infinity<double>() : 0.0;
-  losses[n] = zero_infinity && loss == infinity<double>() ? T(0) : T(loss);
+  losses[n] = narrowed<T>(zero_infinity && loss == infinity<double>() ? 0.0 : loss);
 }
 
 // exp(x) less the shares of the alignments that go through each class: a warp for each frame t and sequence n. Labels are subtracted
@@ -68,8 +70,9 @@ ctc_states(const T* __restrict__ x, const i64* __restrict__ labels, const i64* _
 template <typename T>
 __global__ void __launch_bounds__(32)
 ctc_grad(const T* __restrict__ x, const i64* __restrict__ labels, const i64* __restrict__ inputs, const i64* __restrict__ lengths,
-         const double* __restrict__ forward, const double* __restrict__ backward, T* __restrict__ grad, i64 frames, i64 batch,
-         i64 classes, i64 width, i64 blank, int zero_infinity) {
+         const double* __restrict__ forward, const double* __restrict__ backward, Accumulator<T>* __restrict__ grad, i64 frames,
+         i64 batch, i64 classes, i64 width, i64 blank, int zero_infinity) {
+  typedef Accumulator<T> A;
   const i64 L = 2 * width + 1;
   for (i64 row = blockIdx.x; row < frames * batch; row += gridDim.x) {
     const i64 t = row / batch, n = row % batch, count = inputs[n];
@@ -79,23 +82,23 @@ ctc_grad(const T* __restrict__ x, const i64* __restrict__ labels, const i64* __r
     const double all = t < count ? all_alignments(forward + (n * frames + count - 1) * L, states.size) : 0.0;
     const bool impossible = all == -infinity<double>();
     for (i64 c = threadIdx.x; c < classes; c += 32) {
-      const T nothing = impossible && !zero_infinity ? T(all - all) : T(0);
-      grad[row * classes + c] = t >= count || impossible ? nothing : exp_(x[row * classes + c]);
+      const A nothing = impossible && !zero_infinity ? A(all - all) : A(0);
+      grad[row * classes + c] = t >= count || impossible ? nothing : exp_(widened(x[row * classes + c]));
     }
     if (t >= count || impossible) continue;  // the same for all lanes
     double share = 0;
     for (i64 s = 2 * threadIdx.x; s < states.size; s += 64) {
       const double both = begins[s] + ends[-s];
-      if (both != -infinity<double>()) share += exp(both - all - (double)x[row * classes + blank]);
+      if (both != -infinity<double>()) share += exp(both - all - (double)widened(x[row * classes + blank]));
     }
     share = warp_reduce(share, Sum());
     __syncwarp();
     if (threadIdx.x == 0) {
-      grad[row * classes + blank] -= T(share);
+      grad[row * classes + blank] -= A(share);
       for (i64 s = 1; s < states.size; s += 2) {
         const i64 label = states.of(s);
         const double both = begins[s] + ends[-s];
-        if (both != -infinity<double>()) grad[row * classes + label] -= T(exp(both - all - (double)x[row * classes + label]));
+        if (both != -infinity<double>()) grad[row * classes + label] -= A(exp(both - all - (double)widened(x[row * classes + label])));
       }
     }
   }

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.movement import copies
+from lucid_kernels.cuda.runtime import launch, rows
 
 _BAD_LABEL = launch.error_code("ctc_loss: target {value} is not one of {limit} classes")
 _WARP = 32
@@ -24,10 +24,12 @@ def ctc_loss(
     frames, batch, classes = x.shape
     width = labels.shape[1]
     losses = launch.result(out_losses, (batch,), x.dtype)
-    grad = launch.result(out_grad, x.shape, x.dtype) if with_grad else None
+    kind = x.dtype
+    grad = launch.result(out_grad, x.shape, rows.accumulator(kind)) if with_grad else None
     if batch:
-        x, labels, inputs, lengths = map(launch.contiguous, (x, labels, inputs, lengths))
-        forward, backward = (cupy.empty((size, frames, 2 * width + 1), np.float64) for size in (batch, batch if with_grad else 0))
+        x, labels, inputs, lengths = map(copies.contiguous, (x, labels, inputs, lengths))
+        forward = launch.empty((batch, frames, 2 * width + 1), np.dtype(np.float64))
+        backward = launch.empty(forward.shape, forward.dtype) if with_grad else forward
         arrays, sizes = (x, labels, inputs, lengths, forward, backward), (frames, batch, classes, width, blank)
         scalars = (*map(np.int64, sizes), np.int32(zero_infinity))
         name = f"<{launch.ctype(x.dtype)}>"
@@ -37,4 +39,6 @@ def ctc_loss(
         )  # fmt: skip
         if grad is not None and grad.size:
             launch.kernel("ctc_loss", "ctc_grad" + name)(launch.grid_cap(frames * batch), (_WARP,), (*arrays, grad, *scalars))
+    if grad is not None and out_grad is None and grad.dtype != kind:
+        grad = copies.copied(grad, kind)
     return launch.deliver(losses, out_losses), None if grad is None else launch.deliver(grad, out_grad)

@@ -20,13 +20,19 @@ def _geometry(n: int) -> tuple[int, tuple[int], tuple[int]]:
 
 def total_weight(target: Any, weight: Any, dtype: Any, ignore_index: int, classes: int) -> Any:
     """The sum of the weights of all labels, in an array (1,) of `dtype`; those that are ignored have none."""
+    sums = weights_of_chunks(target, weight, dtype, ignore_index, classes)
+    return sums if sums.size == 1 else sum_of_all(sums, dtype)
+
+
+def weights_of_chunks(target: Any, weight: Any, dtype: Any, ignore_index: int, classes: int) -> Any:
+    """The terms of `total_weight`: one for each chunk of labels."""
     chunks, grid, block = _geometry(target.size)
     sums = launch.empty((chunks,), dtype)
     launch.kernel("label_sums", f"label_weights<{launch.ctype(dtype)}>")(
         grid, block, (target, *launch.optional(weight, sums), sums, np.int64(target.size), np.int64(_CHUNK), np.int64(classes),
                       np.int64(ignore_index)),
     )  # fmt: skip
-    return sums if chunks == 1 else sum_of_all(sums, dtype)
+    return sums
 
 
 def sum_of_all(values: Any, dtype: Any, divisor: Any = None) -> Any:

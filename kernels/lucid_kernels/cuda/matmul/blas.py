@@ -25,31 +25,31 @@ _BORROWED = -1
 
 def multiply(*arguments: int) -> None:
     """``cublasGemmStridedBatchedEx`` with these arguments behind the handle, on the current stream. Raises CUBLASError."""
-    arguments = (_handle(), *arguments)
+    arguments = (current()[0], *arguments)
     status = _multiply(*arguments)
     if status:
         driver.product_failed(status)
-    recording.multiplied(*arguments)
+    recording.multiplied("cublasGemmStridedBatchedEx", arguments)
 
 
-def _handle() -> int:
-    """cuBLAS's handle for the current stream."""
+def current() -> tuple[int, Any]:
+    """cuBLAS's handle for the current stream, which is also one of cuBLASLt's, and its workspace; on the simulator 0 and None."""
     if driver.SIMULATED:
-        return 0
+        return 0, None
     device, stream = cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream()
     found = _handles.get((device, stream.ptr))
     if found is not None:
-        return found[0]
+        return found
     if stream.ptr and stream.is_capturing():
         if (device, _BORROWED) not in _handles:
             raise RuntimeError("the first product of matrices on a GPU must not be captured: compute one before")
-        handle, workspace = _handles[device, _BORROWED]
-        _use(handle, stream.ptr, workspace)
-        return handle
+        borrowed = _handles[device, _BORROWED]
+        _use(borrowed[0], stream.ptr, borrowed[1])
+        return borrowed
     if (device, _BORROWED) not in _handles:
         _handles[device, _BORROWED] = _create(0)
     _handles[device, stream.ptr] = _create(stream.ptr)
-    return _handles[device, stream.ptr][0]
+    return _handles[device, stream.ptr]
 
 
 def _create(stream: int) -> tuple[int, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 
@@ -12,7 +13,7 @@ def csr_matmul(values: Any, compressed: Any, plain: Any, dense: Any, *, out: Any
     """The product (rows, width) with `dense` (columns, width), of one dtype with `values` (n,); `compressed` is (rows + 1,)."""
     y = launch.result(out, (compressed.shape[0] - 1, dense.shape[1]), dense.dtype)
     if y.size:
-        values, compressed, plain, dense = map(launch.contiguous, (values, compressed, plain, dense))
+        values, compressed, plain, dense = map(copies.contiguous, (values, compressed, plain, dense))
         launch.kernel("csr_matmul", f"csr_matmul<{launch.ctype(dense.dtype)}>")(
             *launch.grid_1d(y.size), (values, compressed, plain, dense, y, *map(np.int64, (y.shape[0], *dense.shape))))
     return launch.deliver(y, out)
@@ -22,7 +23,7 @@ def csr_sampled(a: Any, b: Any, compressed: Any, plain: Any, *, out: Any = None)
     """The elements (n,) of ``a @ b.T`` that are kept, for `a` (rows, width) and `b` (columns, width) of one dtype."""
     y = launch.result(out, plain.shape, a.dtype)
     if y.size:
-        a, b, compressed, plain = map(launch.contiguous, (a, b, compressed, plain))
+        a, b, compressed, plain = map(copies.contiguous, (a, b, compressed, plain))
         launch.kernel("csr_matmul", f"csr_sampled<{launch.ctype(a.dtype)}>")(
             *launch.grid_1d(y.size), (a, b, compressed, plain, y, *map(np.int64, (y.size, a.shape[0], *b.shape))))
     return launch.deliver(y, out)

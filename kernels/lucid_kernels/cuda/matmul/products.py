@@ -14,7 +14,8 @@ from cupy.cuda import cublas
 
 from lucid_kernels import tf32
 from lucid_kernels.cuda.matmul import blas
-from lucid_kernels.cuda.runtime import launch, recording
+from lucid_kernels.cuda.movement import copies
+from lucid_kernels.cuda.runtime import launch
 
 #: Of a dtype's character: cuBLAS's numbers of the type and of that of the sums, and the addresses of 1 and 0 in the latter.
 _SCALARS = {dtype: (np.ones((), dtype), np.zeros((), dtype)) for dtype in "fd"}
@@ -30,7 +31,7 @@ def matmul(a: Any, b: Any) -> Any:
     float32 is computed as such, or as TF32 where `lucid.backends.cuda.matmul.allow_tf32` is set. Transposed matrices and stacks
     with one stride are read where they are. CuPy's function computes products of other dtypes and those with vectors.
     """
-    kind = _TF32 if a.dtype.char == "f" and tf32.products != "highest" else _KINDS.get(a.dtype.char)
+    kind = kind_of(a.dtype)
     if kind is None or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         return (a.astype(np.float32) @ b.astype(np.float32)).astype(a.dtype) if a.dtype.char in "eE" else a @ b
     (rows, inner), columns = a.shape[-2:], b.shape[-1]
@@ -41,30 +42,56 @@ def matmul(a: Any, b: Any) -> Any:
     if not inner:
         launch.fill(result, 0)
     elif result.size:
-        number, compute, one, zero = kind
-        a, transposed_a, leading_a, step_a = _operand(a, batch)
-        b, transposed_b, leading_b, step_b = _operand(b, batch)
-        # cuBLAS's matrices have their columns one after the other: to it all three are transposed, so it computes b^T a^T.
-        blas.multiply(
-            transposed_b, transposed_a, columns, rows, inner, one,
-            b.data.ptr, number, leading_b, step_b, a.data.ptr, number, leading_a, step_a, zero,
-            result.data.ptr, number, columns, rows * columns, math.prod(batch), compute, cublas.CUBLAS_GEMM_DEFAULT,
-        )  # fmt: skip
+        _multiply(kind, a, b, result, batch, False)
     return result
 
 
-def _operand(x: Any, batch: tuple[int, ...]) -> tuple[Any, int, int, int]:
+def multiply_into(result: Any, a: Any, b: Any, add: bool = False) -> None:
+    """Write the product of matrices of one dtype, float32 or float64, to `result` (contiguous), or add it to what is there."""
+    kind = kind_of(a.dtype)
+    assert kind is not None
+    if result.size and a.shape[1]:
+        _multiply(kind, a, b, result, (), add)
+
+
+def _multiply(kind: tuple[int, int, int, int], a: Any, b: Any, result: Any, batch: tuple[int, ...], add: bool) -> None:
+    (rows, inner), columns = a.shape[-2:], b.shape[-1]
+    number, compute, one, zero = kind
+    a, transposed_a, leading_a, step_a = operand(a, batch)
+    b, transposed_b, leading_b, step_b = operand(b, batch)
+    # cuBLAS's matrices have their columns one after the other: to it all three are transposed, so it computes b^T a^T.
+    blas.multiply(
+        transposed_b, transposed_a, columns, rows, inner, one,
+        b.data.ptr, number, leading_b, step_b, a.data.ptr, number, leading_a, step_a, one if add else zero,
+        result.data.ptr, number, columns, rows * columns, math.prod(batch), compute, cublas.CUBLAS_GEMM_DEFAULT,
+    )  # fmt: skip
+
+
+def kind_of(dtype: Any) -> tuple[int, int, int, int] | None:
+    """cuBLAS's numbers of a dtype and of the type of its sums, and the addresses of 1 and 0 in that; None if it has none."""
+    return _TF32 if dtype.char == "f" and tf32.products != "highest" else _KINDS.get(dtype.char)
+
+
+def operand(x: Any, batch: tuple[int, ...]) -> tuple[Any, int, int, int]:
     """`x`, or a copy, as cuBLAS reads it: whether transposed, the leading dimension, and the step between matrices."""
     lead = x.shape[:-2]
     if lead != batch and math.prod(lead) != 1:
         x = cupy.broadcast_to(x, (*batch, *x.shape[-2:]))
     layout = _layout(x)
     if layout is None:
-        recording.unrepeatable()  # the copy may be gone, and its memory another array's, while the call is still recorded
-        x = cupy.ascontiguousarray(x)
+        x = copies.contiguous(x)
         layout = _layout(x)
         assert layout is not None  # of a contiguous array
     return x, *layout
+
+
+def rows(x: Any) -> Any:
+    """The rows of (..., rows, columns) as one matrix: a view, or a copy where they do not follow each other by one step."""
+    if x.ndim == 2:
+        return x
+    if not x._c_contiguous and _step(x.shape[:-1], x.strides[:-1]) is None:
+        x = copies.contiguous(x)
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _layout(x: Any) -> tuple[int, int, int] | None:

@@ -1,13 +1,17 @@
 """Copies and casts between arrays of any strides, and fills, in one launch each (elementwise/map.cuh).
 
-Bytes moved: those of both arrays, once; of a transposed array by steps that are as long as its rows.
+Bytes moved: those of both arrays, once; of a transposed array of the same dtype by tiles (`transpose.py`), else by steps
+that are as long as its rows.
 """
 from __future__ import annotations
 
 import functools
 from typing import Any
 
+import numpy as np
+
 from lucid_kernels.cuda.elementwise import strides
+from lucid_kernels.cuda.movement import transpose
 from lucid_kernels.cuda.runtime import formula, launch, recording
 from lucid_kernels.expression import Node, Program
 
@@ -24,13 +28,18 @@ def copied(x: Array, dtype: Any) -> Array:
     return copy(x, launch.empty(x.shape, dtype))
 
 
+def contiguous(x: Array) -> Array:
+    """`x` in row-major order: itself, or a copy. None stays None."""
+    return x if x is None or x._c_contiguous else copied(x, x.dtype)
+
+
 def copy(x: Array, out: Array) -> Array:
     """`out`, into which the elements of `x`, broadcast, have been written as its dtype."""
     if x.dtype.char not in _KINDS or out.dtype.char not in _KINDS or _overlap(x, out):
         recording.unrepeatable()
         out[...] = x
-    elif out.size:
-        kernel = launch.generated(formula.source(_cast(x.dtype, out.dtype), (x.dtype,), (out.dtype,)), "fused")
+    elif out.size and not transpose.transposed(x, out):
+        kernel = launch.generated(formula.source(_cast(x.dtype, out.dtype), (x.dtype,), (out.dtype,)))
         strides.run(kernel, (out,), (x,))
     return out
 
@@ -42,12 +51,16 @@ def like(x: Array, dtype: Any) -> Array:
 
 def fill(out: Array, value: Any) -> Array:
     """`out`, all of whose elements are `value`, a number."""
-    if out.dtype.char not in "eEfd" or not isinstance(value, (int, float)):
+    if out.dtype.char not in _KINDS or not isinstance(value, (int, float)):
         recording.unrepeatable()
         out[...] = value
     elif out.size:
-        text = formula.source(_number(out.dtype), (None,), (out.dtype,))
-        strides.run(launch.generated(text, "fused"), (out,), (launch.number(value),))
+        if out.dtype.char in "eEfd":
+            text = formula.source(_number(out.dtype), (None,), (out.dtype,))
+            strides.run(launch.generated(text), (out,), (recording.number(value),))
+        else:  # a number of 64 bits may be no double
+            text = formula.source(_constant(out.dtype), (), (out.dtype,))
+            strides.run(launch.generated(text), (out,), (), (np.asarray(value).astype(out.dtype)[()],))
     return out
 
 
@@ -65,3 +78,8 @@ def _cast(source: Any, target: Any) -> Program:
 @functools.cache
 def _number(dtype: Any) -> Program:
     return Program([Node("input", dtype, (), 0)])
+
+
+@functools.cache
+def _constant(dtype: Any) -> Program:
+    return Program([Node("constant", dtype, (), 0)])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import channels, launch, recording, rows
 
 _KEPT = 64, 8  # bytes and packs of a chunk that a thread of `plane_statistics` keeps, whichever is less
@@ -133,7 +134,7 @@ def _parameters(weight: Any, bias: Any, mean: Any) -> tuple[Any, ...]:
     given = [weight, bias]
     kinds = {array.dtype for array in given if launch.is_half(array)}
     if len(kinds) == 1 and mean.dtype == np.float32 and mean.size:
-        halves = [launch.contiguous(array) if launch.is_half(array) else None for array in given]
+        halves = [copies.contiguous(array) if launch.is_half(array) else None for array in given]
         stand_in = next(array for array in halves if array is not None)
         wide = [mean if half is None else launch.empty(half.shape, np.float32) for half in halves]
         arguments = (argument for half, target in zip(halves, wide, strict=True)
@@ -223,7 +224,7 @@ def batch_norm_eval(
     if running_mean.dtype != wide or running_var.dtype != wide:
         return evaluate_with(x, None, weight, bias, *known(running_mean, running_var, wide, eps), False, out)
     layout = _Layout(x)
-    x, mean, var = layout.inner(x), launch.contiguous(running_mean), launch.contiguous(running_var)
+    x, mean, var = layout.inner(x), copies.contiguous(running_mean), copies.contiguous(running_var)
     y = layout.like(out, x)
     _normalize(x, None, _parameters(weight, bias, mean), mean, var, layout, y, eps, True, False)
     return layout.deliver(y, out)
@@ -243,7 +244,7 @@ def batch_norm_eval_grad(
     """(dx, dweight, dbias) of `batch_norm_eval`; the running statistics are constants."""
     wide = rows.accumulator(x.dtype)
     if running_mean.dtype == wide and running_var.dtype == wide:
-        mean, deviation, evaluate = launch.contiguous(running_mean), launch.contiguous(running_var), True
+        mean, deviation, evaluate = copies.contiguous(running_mean), copies.contiguous(running_var), True
     else:
         (mean, deviation), evaluate = known(running_mean, running_var, wide, eps), False
     dx, dweight, dbias, _ = gradients(g, x, None, weight, None, mean, deviation, OPEN, True, out, eps, evaluate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.normalization import row_norm
 from lucid_kernels.cuda.runtime import launch, rows
 
@@ -13,7 +14,7 @@ def group_norm(
 ) -> tuple[Any, ...]:
     """(y, mean, rstd) of `x`, normalised over each group of channels of a sample; see the CPU kernel."""
     out_y, out_mean, out_rstd = out or (None,) * 3
-    x, wide = launch.contiguous(x), rows.accumulator(x.dtype)
+    x, wide = copies.contiguous(x), rows.accumulator(x.dtype)
     y = launch.result(out_y, x.shape, x.dtype)
     mean, rstd = (launch.result(target, (x.shape[0], groups), wide) for target in (out_mean, out_rstd))
     row_norm.forward(x, weight, bias, _layout(x, groups), eps, y, mean, rstd)
@@ -25,7 +26,7 @@ def group_norm_grad(
 ) -> tuple[Any, ...]:
     """(dx, dweight, dbias) of `group_norm`; the last two in the dtype of `weight`, else of x."""
     out_dx, out_dweight, out_dbias = out or (None,) * 3
-    g, x = launch.contiguous(g), launch.contiguous(x)
+    g, x = copies.contiguous(g), copies.contiguous(x)
     dx = launch.result(out_dx, x.shape, x.dtype)
     kind = rows.gradient_dtype(x, weight)
     dweight, dbias = (launch.result(target, (x.shape[1],), kind) for target in (out_dweight, out_dbias))

@@ -9,10 +9,30 @@
 // instantiate: row_norm_grad<__half, float, 8>, row_norm_grad<__half, float, 1>
 // instantiate: row_norm_grad<__nv_bfloat16, __nv_bfloat16, 8>, row_norm_grad<__nv_bfloat16, __nv_bfloat16, 1>
 // instantiate: row_norm_grad<__nv_bfloat16, float, 8>, row_norm_grad<__nv_bfloat16, float, 1>
-// instantiate: column_sums<float, 4>, column_sums<float, 1>, column_sums<double, 2>, column_sums<double, 1>
-// instantiate: column_sums<__half, 8>, column_sums<__half, 1>, column_sums<__nv_bfloat16, 8>, column_sums<__nv_bfloat16, 1>
+// instantiate: row_norm_gradients<float, float, 4>, row_norm_gradients<float, float, 1>
+// instantiate: row_norm_gradients<double, double, 2>, row_norm_gradients<double, double, 1>
+// instantiate: row_norm_gradients<__half, __half, 8>, row_norm_gradients<__half, __half, 1>
+// instantiate: row_norm_gradients<__half, float, 8>, row_norm_gradients<__half, float, 1>
+// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 1>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 8>, row_norm_gradients<__nv_bfloat16, float, 1>
+// instantiate: column_sums<float, float, 4>, column_sums<float, float, 1>, column_sums<double, double, 2>, column_sums<double, double, 1>
+// instantiate: column_sums<__half, float, 8>, column_sums<__half, float, 1>, column_sums<__half, __half, 8>, column_sums<__half, __half, 1>
+// instantiate: column_sums<__nv_bfloat16, float, 8>, column_sums<__nv_bfloat16, float, 1>
+// instantiate: column_sums<__nv_bfloat16, __nv_bfloat16, 8>, column_sums<__nv_bfloat16, __nv_bfloat16, 1>
+// instantiate: plane_totals<float, float, 4>, plane_totals<float, float, 1>
+// instantiate: plane_totals<double, double, 2>, plane_totals<double, double, 1>
+// instantiate: plane_totals<__half, float, 8>, plane_totals<__half, float, 1>
+// instantiate: plane_totals<__half, __half, 8>, plane_totals<__half, __half, 1>
+// instantiate: plane_totals<__nv_bfloat16, float, 8>, plane_totals<__nv_bfloat16, float, 1>
+// instantiate: plane_totals<__nv_bfloat16, __nv_bfloat16, 8>, plane_totals<__nv_bfloat16, __nv_bfloat16, 1>
 // instantiate: plane_sums<float, 4>, plane_sums<float, 1>, plane_sums<double, 2>, plane_sums<double, 1>
 // instantiate: plane_sums<__half, 8>, plane_sums<__half, 1>, plane_sums<__nv_bfloat16, 8>, plane_sums<__nv_bfloat16, 1>
+// instantiate: plane_gradients<float, float, 4>, plane_gradients<float, float, 1>
+// instantiate: plane_gradients<double, double, 2>, plane_gradients<double, double, 1>
+// instantiate: plane_gradients<__half, __half, 8>, plane_gradients<__half, __half, 1>
+// instantiate: plane_gradients<__half, float, 8>, plane_gradients<__half, float, 1>
+// instantiate: plane_gradients<__nv_bfloat16, __nv_bfloat16, 8>, plane_gradients<__nv_bfloat16, __nv_bfloat16, 1>
+// instantiate: plane_gradients<__nv_bfloat16, float, 8>, plane_gradients<__nv_bfloat16, float, 1>
 // instantiate: add_partials<float, float>, add_partials<double, double>
 // instantiate: add_partials<float, __half>, add_partials<float, __nv_bfloat16>
 // one module an instance
@@ -139,15 +159,77 @@ row_norm_grad(const T* __restrict__ g, const T* __restrict__ x, const W* __restr
   }
 }
 
-// First stage of dweight and dbias where each element has a parameter: block (tile, chunk of rows) adds up its rows. A thread has N
-// columns, eight threads take turns with the rows, neighbours read neighbouring addresses. Block (32, 8), grid (tiles, chunks).
+// The same where each element has a parameter and a row fits into the registers of its threads, with the first stage of dweight and
+// dbias: threads have the same columns of every row, and add these up. g and x are read once. Slot s, of the threads that share
+// rows, writes its sums to row s of the partial ones.
+template <typename T, typename W, int N>
+__global__ void __launch_bounds__(512, 1)
+row_norm_gradients(const T* __restrict__ g, const T* __restrict__ x, const W* __restrict__ weight, int has_weight,
+                   const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ rstd, T* __restrict__ dx,
+                   Accumulator<T>* __restrict__ partial_weight, Accumulator<T>* __restrict__ partial_bias, int centred, i64 rows,
+                   i64 width) {
+  typedef Accumulator<T> A;
+  typedef Slices<true> S;
+  constexpr int KEPT = Rows<T, N, 2>::KEPT;
+  __shared__ A scratch[32];
+  const Parameters<W> weights{weight, has_weight, width, 1, 1};
+  A to_weight[KEPT][N] = {}, to_bias[KEPT][N] = {};
+  for (i64 r = S::first(); r < rows; r += S::step()) {
+    const A centre = centred ? mean[r] : A(0), scale = rstd[r];
+    const Rows<T, N, 2> pair(width, g + r * width, x + r * width);
+    A sum = 0, product = 0;
+#pragma unroll
+    for (int k = 0; k < KEPT; ++k) {
+      const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
+      if (at >= width) continue;
+      A w[N];
+      weights.of(r, at, A(1), w);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const A grad = widened(pair.kept[0][k].element[j]), normal = (widened(pair.kept[1][k].element[j]) - centre) * scale;
+        sum += grad * w[j];
+        product += grad * w[j] * normal;
+        to_weight[k][j] += grad * normal;
+        to_bias[k][j] += grad;
+      }
+    }
+    const A mean_gw = centred ? S::reduce(sum, Sum(), A(0), scratch) / A(width) : A(0);
+    const A mean_product = S::reduce(product, Sum(), A(0), scratch) / A(width);
+#pragma unroll
+    for (int k = 0; k < KEPT; ++k) {
+      const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
+      if (at >= width) continue;
+      A w[N], result[N];
+      weights.of(r, at, A(1), w);
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        result[j] = scale * (widened(pair.kept[0][k].element[j]) * w[j] - mean_gw -
+                             (widened(pair.kept[1][k].element[j]) - centre) * scale * mean_product);
+      store<N>(dx + r * width + at, result);
+    }
+  }
+  const i64 slot = S::first();
+#pragma unroll
+  for (int k = 0; k < KEPT; ++k) {
+    const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
+    if (at >= width) continue;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      partial_weight[slot * width + at + j] = to_weight[k][j];
+      if (centred) partial_bias[slot * width + at + j] = to_bias[k][j];
+    }
+  }
+}
+
+// First stage of dweight and dbias where each element has a parameter, or the only one, of one chunk, which writes their type W:
+// block (tile, chunk of rows) adds up its rows. A thread has N columns, eight threads take turns with the rows, neighbours read
+// neighbouring addresses. Block (32, 8), grid (tiles, chunks).
 #define TILE 32
 #define TURNS 8
-template <typename T, int N>
+template <typename T, typename W, int N>
 __global__ void __launch_bounds__(256, 1)
 column_sums(const T* __restrict__ g, const T* __restrict__ x, const Accumulator<T>* __restrict__ mean,
-            const Accumulator<T>* __restrict__ rstd, Accumulator<T>* __restrict__ dweight, Accumulator<T>* __restrict__ dbias,
-            int centred, i64 rows, i64 width, i64 chunk) {
+            const Accumulator<T>* __restrict__ rstd, W* __restrict__ dweight, W* __restrict__ dbias, int centred, i64 rows, i64 width, i64 chunk) {
   typedef Accumulator<T> A;
   __shared__ A weights[TURNS][TILE * N], biases[TURNS][TILE * N];
   const i64 tile = (i64)blockIdx.x * TILE * N, column = tile + threadIdx.x * N, first = blockIdx.y * chunk;
@@ -177,8 +259,21 @@ column_sums(const T* __restrict__ g, const T* __restrict__ x, const Accumulator<
       weight_sum += weights[k][i];
       bias_sum += biases[k][i];
     }
-    dweight[blockIdx.y * width + tile + i] = weight_sum;
-    if (centred) dbias[blockIdx.y * width + tile + i] = bias_sum;
+    dweight[blockIdx.y * width + tile + i] = narrowed<W>(weight_sum);
+    if (centred) dbias[blockIdx.y * width + tile + i] = narrowed<W>(bias_sum);
+  }
+}
+
+// What N elements add to the gradients of weight and bias.
+template <int N, typename T, typename A>
+__device__ __forceinline__ void add_elements(const T* g, const T* x, A centre, A scale, A& weight, A& bias) {
+  A grad[N], value[N];
+  load<N>(g, grad);
+  load<N>(x, value);
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    weight += grad[j] * ((value[j] - centre) * scale);
+    bias += grad[j];
   }
 }
 
@@ -196,20 +291,88 @@ plane_sums(const T* __restrict__ g, const T* __restrict__ x, const Accumulator<T
     const A centre = mean[p / each], scale = rstd[p / each];
     A weight = 0, bias = 0;
     for (i64 at = threadIdx.x * (i64)N; at < span; at += blockDim.x * (i64)N) {
-      A grad[N], value[N];
-      load<N>(g + p * span + at, grad);
-      load<N>(x + p * span + at, value);
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        weight += grad[j] * ((value[j] - centre) * scale);
-        bias += grad[j];
-      }
+      add_elements<N>(g + p * span + at, x + p * span + at, centre, scale, weight, bias);
     }
     weight = S::reduce(weight, Sum(), A(0), scratch);
     bias = S::reduce(bias, Sum(), A(0), scratch);
     if (threadIdx.x == 0) {
       dweight[p] = weight;
       dbias[p] = bias;
+    }
+  }
+}
+
+// All gradients from the sums of the planes: the first blocks write dx, as row_norm_grad does, the others add up those of each of the
+// `parameters`, whose gradients have the type of the weights. The threads of a plane are those of a row.
+template <typename T, typename W, int N>
+__global__ void __launch_bounds__(512, 1)
+plane_gradients(const T* __restrict__ g, const T* __restrict__ x, const W* __restrict__ weight, int has_weight,
+                const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ rstd,
+                const Accumulator<T>* __restrict__ weight_sums, const Accumulator<T>* __restrict__ bias_sums, T* __restrict__ dx,
+                W* __restrict__ dweight, W* __restrict__ dbias, i64 planes, i64 span, i64 each, i64 parameters, i64 blocks) {
+  typedef Accumulator<T> A;
+  typedef Slices<true> S;
+  __shared__ A scratch[32];
+  if (blockIdx.x >= blocks) {
+    for (i64 p = (blockIdx.x - blocks) * blockDim.y + threadIdx.y; p < parameters; p += (gridDim.x - blocks) * blockDim.y) {
+      A to_weight = 0, to_bias = 0;
+      for (i64 plane = p + threadIdx.x * parameters; plane < planes; plane += blockDim.x * parameters) {
+        to_weight += weight_sums[plane];
+        to_bias += bias_sums[plane];
+      }
+      to_weight = S::reduce(to_weight, Sum(), A(0), scratch);
+      to_bias = S::reduce(to_bias, Sum(), A(0), scratch);
+      if (threadIdx.x == 0) {
+        dweight[p] = narrowed<W>(to_weight);
+        dbias[p] = narrowed<W>(to_bias);
+      }
+    }
+    return;
+  }
+  for (i64 p = S::first(); p < planes; p += blocks * blockDim.y) {
+    const i64 r = p / each;
+    const A centre = mean[r], scale = rstd[r];
+    A sum = 0, product = 0;
+    for (i64 plane = r * each + threadIdx.x; plane < (r + 1) * each; plane += blockDim.x) {
+      const A w = has_weight ? widened(weight[plane % parameters]) : A(1);
+      sum += w * bias_sums[plane];
+      product += w * weight_sums[plane];
+    }
+    const A mean_gw = S::reduce(sum, Sum(), A(0), scratch) / A(each * span);
+    const A mean_product = S::reduce(product, Sum(), A(0), scratch) / A(each * span);
+    const A w = has_weight ? widened(weight[p % parameters]) : A(1);
+    for (i64 at = threadIdx.x * (i64)N; at < span; at += blockDim.x * (i64)N) {
+      A grad[N], value[N], result[N];
+      load<N>(g + p * span + at, grad);
+      load<N>(x + p * span + at, value);
+#pragma unroll
+      for (int j = 0; j < N; ++j) result[j] = scale * (grad[j] * w - mean_gw - (value[j] - centre) * scale * mean_product);
+      store<N>(dx + p * span + at, result);
+    }
+  }
+}
+
+// Both sums in one: the threads of a row add up all planes of a parameter.
+template <typename T, typename W, int N>
+__global__ void __launch_bounds__(512, 1)
+plane_totals(const T* __restrict__ g, const T* __restrict__ x, const Accumulator<T>* __restrict__ mean,
+             const Accumulator<T>* __restrict__ rstd, W* __restrict__ dweight, W* __restrict__ dbias, i64 samples, i64 parameters,
+             i64 span, i64 each) {
+  typedef Accumulator<T> A;
+  typedef Slices<true> S;
+  __shared__ A scratch[32];
+  for (i64 p = S::first(); p < parameters; p += S::step()) {
+    A weight = 0, bias = 0;
+    for (i64 at = threadIdx.x * (i64)N; at < samples * span; at += blockDim.x * (i64)N) {
+      const i64 plane = at / span * parameters + p, place = plane * span + at % span;
+      const A centre = mean[plane / each], scale = rstd[plane / each];
+      add_elements<N>(g + place, x + place, centre, scale, weight, bias);
+    }
+    weight = S::reduce(weight, Sum(), A(0), scratch);
+    bias = S::reduce(bias, Sum(), A(0), scratch);
+    if (threadIdx.x == 0) {
+      dweight[p] = narrowed<W>(weight);
+      dbias[p] = narrowed<W>(bias);
     }
   }
 }

@@ -1,7 +1,8 @@
 """Normalisation of rows and its gradients on a GPU, of which layer, group and RMS normalisation are made: see `row_norm.cu`.
 
-Forward moves two elements for each, backward three, and two more for the gradients of parameters. Rows that fit into the
-registers of a block, up to 32 KB (backward 16 KB), are read once, the rest of longer ones twice.
+Forward moves two elements for each, backward three, and two more for the gradients of parameters where rows are longer or share
+parameters. Rows that fit into the registers of a block, up to 32 KB (backward 16 KB), are read once, the rest of longer ones
+twice. All gradients take two launches; three where more than some rows are longer, whose columns no block has whole.
 """
 from __future__ import annotations
 
@@ -16,6 +17,9 @@ from lucid_kernels.cuda.runtime import launch, rows
 _TILE, _TURNS = 32, 8  # the block of `column_sums` and `add_partials`
 _ROWS_A_CHUNK = 64
 _MOST_CHUNKS = 256
+#: Threads that share rows, and the fewest rows that they share: a partial sum of them for each parameter. Not measured.
+_MOST_SLOTS, _ROWS_A_SLOT = 512, 8
+_FEW_ELEMENTS, _MANY_PARAMETERS = 8192, 512  # of a parameter, and parameters, from which one kernel adds up all planes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +35,11 @@ class Layout:
     @property
     def parameters(self) -> int:
         return self.groups * (self.width // self.span) if self.width else 0
+
+    @property
+    def has_planes(self) -> bool:
+        """Whether rows share parameters, or neighbours do."""
+        return self.groups > 1 or self.span > 1
 
     def pack(self, *arrays: Any) -> int:
         """Elements that a thread moves at once: neighbours in a row, with one parameter or with neighbouring ones."""
@@ -63,6 +72,13 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
     if x.size:
         kind, (weight,) = rows.parameters(x, weight)
         pack = layout.pack(g, x, dx, weight)
+        if layout.parameters == layout.width and layout.count > _ROWS_A_CHUNK and (
+                layout.width <= rows.most_kept(pack, x.dtype.itemsize, 2)):
+            _all_gradients(g, x, kind, weight, mean, rstd, layout, pack, dx, dweight, dbias)
+            return
+        if layout.has_planes and not _are_totals(layout, dweight, x) and dweight.dtype == kind:
+            _gradients_of_planes(g, x, kind, weight, mean, rstd, layout, pack, dx, dweight, dbias)
+            return
         launch.kernel("row_norm", f"row_norm_grad<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
             *rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize, 2),
             (g, x, *rows.optional(weight, kind, x), mean, rstd, dx, np.int32(layout.centred), *_sizes(layout)),
@@ -74,6 +90,50 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
             launch.fill(dbias, 0)
 
 
+def _all_gradients(g: Any, x: Any, kind: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, pack: int, dx: Any, dweight: Any,
+                   dbias: Any) -> None:
+    """In two launches, the first of which reads g and x once, where rows fit into registers and each element has a parameter."""
+    _, (threads, together) = rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize, 2)
+    blocks = max(1, min(_MOST_SLOTS // together, layout.count // (_ROWS_A_SLOT * together)))
+    partial = launch.empty((blocks * together, layout.width), rstd.dtype)
+    other = partial if dbias is None else launch.empty(partial.shape, rstd.dtype)
+    launch.kernel("row_norm", f"row_norm_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
+        (blocks,), (threads, together),
+        (g, x, *rows.optional(weight, kind, x), mean, rstd, dx, partial, other, np.int32(layout.centred),
+         np.int64(layout.count), np.int64(layout.width)))  # fmt: skip
+    _add_partials(partial, other, layout, dweight, dbias)
+
+
+def _gradients_of_planes(g: Any, x: Any, kind: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, pack: int, dx: Any,
+                         dweight: Any, dbias: Any) -> None:
+    """In two launches that read g and x: the sums of planes, and all that follows of them."""
+    each, span = layout.width // layout.span, layout.span
+    planes, pack = layout.count * each, pack if span > 1 else 1
+    sums = launch.empty((planes,), rstd.dtype), launch.empty((planes,), rstd.dtype)
+    (blocks,), (threads, together) = rows.geometry(planes, span, pack, x.dtype.itemsize)
+    launch.kernel("row_norm", f"plane_sums<{launch.ctype(x.dtype)}, {pack}>")(
+        (blocks,), (threads, together), (g, x, mean, rstd, *sums, *map(np.int64, (planes, span, each))))
+    launch.kernel("row_norm", f"plane_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
+        (blocks + launch.ceil_div(layout.parameters, together),), (threads, together),
+        (g, x, *rows.optional(weight, kind, x, dweight), mean, rstd, *sums, dx, dweight, dbias,
+         *map(np.int64, (planes, span, each, layout.parameters, blocks))))  # fmt: skip
+
+
+def _are_totals(layout: Layout, dweight: Any, x: Any) -> bool:
+    """Whether one kernel adds up all planes of each parameter: of few elements, or where there are many parameters."""
+    planes = layout.count // layout.groups
+    written = dweight.dtype in (rows.accumulator(x.dtype), x.dtype)
+    return written and (planes * layout.span <= _FEW_ELEMENTS or layout.parameters >= _MANY_PARAMETERS)
+
+
+def _add_partials(partial: Any, other: Any, layout: Layout, dweight: Any, dbias: Any) -> None:
+    chunks, parameters = partial.shape
+    launch.kernel("row_norm", f"add_partials<{launch.ctype(partial.dtype)}, {launch.ctype(dweight.dtype)}>")(
+        (launch.ceil_div(parameters, _TILE),), (_TILE, _TURNS),
+        (partial, other, dweight, dweight if dbias is None else dbias, np.int32(layout.centred), np.int64(chunks),
+         np.int64(parameters)))  # fmt: skip
+
+
 def _sizes(layout: Layout) -> tuple[np.int64, ...]:
     return tuple(map(np.int64, (layout.count, layout.width, layout.groups, layout.span)))
 
@@ -81,11 +141,20 @@ def _sizes(layout: Layout) -> tuple[np.int64, ...]:
 def _parameter_gradients(g: Any, x: Any, mean: Any, rstd: Any, layout: Layout, dweight: Any, dbias: Any) -> None:
     kind, wide = launch.ctype(x.dtype), rstd.dtype
     pack = layout.pack(g, x)
-    planes = layout.groups > 1 or layout.span > 1
+    planes = layout.has_planes
     parameters = layout.parameters
     chunk = max(_ROWS_A_CHUNK, launch.ceil_div(layout.count, _MOST_CHUNKS))
     chunks = layout.count // layout.groups if planes else launch.ceil_div(layout.count, chunk)
-    direct = chunks == 1 and dweight.dtype == wide and (dbias is None or dbias.dtype == wide)
+    written = launch.ctype(dweight.dtype)
+    at_once = dweight.dtype in (wide, x.dtype)  # as which the sums are written
+    if planes and _are_totals(layout, dweight, x):
+        each = layout.width // layout.span
+        launch.kernel("row_norm", f"plane_totals<{kind}, {written}, {pack if layout.span > 1 else 1}>")(
+            *rows.geometry(parameters, chunks * layout.span, pack, x.dtype.itemsize),
+            (g, x, mean, rstd, dweight, dbias, *map(np.int64, (chunks, parameters, layout.span, each))),
+        )
+        return
+    direct = chunks == 1 and at_once and not planes and (dbias is None or dbias.dtype == dweight.dtype)
     if direct:
         partials = dweight, dweight if dbias is None else dbias
     else:
@@ -98,13 +167,9 @@ def _parameter_gradients(g: Any, x: Any, mean: Any, rstd: Any, layout: Layout, d
             (g, x, mean, rstd, *partials, *map(np.int64, (layout.count * each, layout.span, each))),
         )
     else:
-        launch.kernel("row_norm", f"column_sums<{kind}, {pack}>")(
+        launch.kernel("row_norm", f"column_sums<{kind}, {written if direct else launch.ctype(wide)}, {pack}>")(
             (launch.ceil_div(parameters, _TILE * pack), chunks), (_TILE, _TURNS),
             (g, x, mean, rstd, *partials, np.int32(layout.centred), *map(np.int64, (layout.count, layout.width, chunk))),
         )  # fmt: skip
     if not direct:
-        launch.kernel("row_norm", f"add_partials<{launch.ctype(wide)}, {launch.ctype(dweight.dtype)}>")(
-            (launch.ceil_div(parameters, _TILE),), (_TILE, _TURNS),
-            (*partials, dweight, dweight if dbias is None else dbias, np.int32(layout.centred), np.int64(chunks),
-             np.int64(parameters)),
-        )  # fmt: skip
+        _add_partials(*partials, layout, dweight, dbias)

@@ -10,32 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import channels, launch, rows
+from lucid_kernels.windows import window_counts
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32
 _LARGE_WINDOW = 64  # pixels from which a warp, not a thread, averages a window of adaptive pooling
 _BAD_INDEX = launch.error_code("max pooling: index {value} is out of range for a plane of {limit} elements")
-
-
-def _output_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """PyTorch's rule: in ceil mode a last, partial window counts if it starts inside the input or its left padding."""
-    out = (size + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
-    return out - 1 if ceil_mode and (out - 1) * stride >= size + padding else out
-
-
-def _output_hw(
-    shape: tuple[int, ...],
-    kernel_size: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
-    ceil_mode: bool,
-) -> tuple[int, int]:
-    height, width = (
-        _output_size(*axis, ceil_mode)
-        for axis in zip(shape[-2:], kernel_size, stride, padding, dilation, strict=True)
-    )
-    return height, width
 
 
 def _gather(name: str, order: channels.Order, shape: tuple[int, ...], arrays: tuple[Any, ...], *scalars: Any) -> None:
@@ -70,13 +51,13 @@ def max_pool2d(
     """`(y, indices)`: the maxima, with `relu` ReLU of them, and their int64 indices into the H*W plane, with `relu` -1
     for those that it lets no gradient pass to. `winners` allows others, of which this makes no use.
     """
-    hw = _output_hw(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    hw = window_counts(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = out if out is not None else (None, None)
     scalars = _ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation, relu)
     return _maxima("max_pool2d", x, hw, out_y, out_indices, scalars)
 
 
-def _maxima(name: str, x: Any, hw: tuple[int, int], out_y: Any, out_indices: Any, scalars: tuple[Any, ...]) -> tuple[Any, Any]:
+def _maxima(name: str, x: Any, hw: tuple[int, ...], out_y: Any, out_indices: Any, scalars: tuple[Any, ...]) -> tuple[Any, Any]:
     order, shape = channels.Order(x), (*x.shape[:2], *hw)
     y, indices = order.result(out_y, shape, x.dtype), order.result(out_indices, shape, np.dtype(np.int64))
     if y.size:
@@ -111,7 +92,7 @@ def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool, 
         launch.kernel("pool2d", f"max_pool2d_grad<{launch.ctype(g.dtype)}>")(
             launch.grid_cap(launch.ceil_div(planes * bands, _WARPS_PER_BLOCK)),
             (launch.BLOCK,),
-            (launch.contiguous(g), launch.contiguous(indices), sums, dx, np.int64(planes), np.int64(in_size),
+            (copies.contiguous(g), copies.contiguous(indices), sums, dx, np.int64(planes), np.int64(in_size),
              np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), np.int32(relu), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)
@@ -123,7 +104,7 @@ def max_pool2d_gather(x: Any, indices: Any, *, out: Any = None) -> Any:
     if y.size:
         launch.kernel("pool2d", f"max_pool2d_gather<{launch.ctype(x.dtype)}>")(
             *launch.grid_1d(y.size),
-            (launch.contiguous(x), launch.contiguous(indices), y, _planes(x.shape),
+            (copies.contiguous(x), copies.contiguous(indices), y, _planes(x.shape),
              np.int64(x.shape[2] * x.shape[3]), np.int64(indices.shape[2] * indices.shape[3]),
              launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
@@ -142,7 +123,7 @@ def avg_pool2d(
     out: Any = None,
 ) -> Any:
     """Averages over windows."""
-    hw = _output_hw(x.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
+    hw = window_counts(x.shape[2:], kernel_size, stride, padding, ceil_mode=ceil_mode)
     order, shape = channels.Order(x), (*x.shape[:2], *hw)
     y = order.result(out, shape, x.dtype)
     if y.size:
@@ -164,7 +145,7 @@ def avg_pool2d_grad(
     out: Any = None,
 ) -> Any:
     """Gradient of `avg_pool2d` with respect to `x`."""
-    hw = _output_hw(input_shape, kernel_size, stride, padding, (1, 1), ceil_mode)
+    hw = window_counts(input_shape[2:], kernel_size, stride, padding, ceil_mode=ceil_mode)
     order = channels.Order(g)
     dx = order.result(out, input_shape, g.dtype)
     if dx.size:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.random.random import as_uint64
 from lucid_kernels.cuda.runtime import launch
 
@@ -15,7 +16,7 @@ def random_gamma(shape: Any, *, seed: int, offset: int, log: bool = False, out: 
 
     Numbers are at least the smallest normal one of their dtype.
     """
-    shape = launch.contiguous(shape)
+    shape = copies.contiguous(shape)
     y = launch.result(out, shape.shape, shape.dtype)
     if shape.size:
         least = np.float64(-np.inf if log else np.finfo(y.dtype).tiny)

@@ -6,11 +6,12 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 
 def _slopes(name: str, out: Any, *arrays: Any) -> Any:
-    arrays = tuple(map(launch.contiguous, cupy.broadcast_arrays(*arrays)))
+    arrays = tuple(map(copies.contiguous, cupy.broadcast_arrays(*arrays)))
     x = arrays[0]
     y = launch.result(out, x.shape, x.dtype)
     if x.size:

@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, recording
 from lucid_kernels.uniform_range import uniform_range
 
@@ -87,5 +88,5 @@ def dropout(x: Any, *, p: float, seed: int, offset: int, out: Any = None) -> Any
     y = launch.result(out, x.shape, x.dtype)
     threshold, scale = threshold_and_scale(p)
     wide = np.float64 if x.dtype == np.float64 else np.float32
-    _fill("dropout", x.dtype, y, seed, offset, launch.contiguous(x), y, threshold, wide(scale))
+    _fill("dropout", x.dtype, y, seed, offset, copies.contiguous(x), y, threshold, wide(scale))
     return launch.deliver(y, out)

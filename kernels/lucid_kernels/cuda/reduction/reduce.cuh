@@ -43,6 +43,7 @@ template <> struct alignas(8) Single<float> {
 
 // An operation that folds elements, each changed by `Each`, with `Fold`; `Last` makes the result of that and of two numbers.
 template <typename T, typename Each, typename Fold, typename Last, typename R = T> struct Folding {
+  using Element = T;
   using A = Accumulated<T>;
   using Acc = Single<A>;
   using Result = R;
@@ -132,6 +133,7 @@ template <typename T> using NormP = Folding<T, Power, Plus, PowerOf>;
 
 // The largest element, or the smallest, and where it is: the first of equal ones, the first NaN.
 template <typename T, typename Fold> struct Extreme {
+  using Element = T;
   using A = Accumulated<T>;
   struct alignas(8) Acc {
     i64 index;
@@ -172,6 +174,7 @@ template <typename T> using ArgMin = Extreme<T, Smaller>;
 // The variance, or its root, and the mean. The elements of a group at first, then groups, by the distances of their means: of large
 // means no digits are lost, and one quotient is taken for a group.
 template <typename T, bool ROOT> struct Moments {
+  using Element = T;
   using A = Accumulated<T>;
   struct alignas(8) Acc {
     A mean, squares, count, none;
@@ -208,6 +211,7 @@ template <typename T> using Deviation = Moments<T, true>;
 
 // log(sum(exp(x))): the largest element, and the sum of the others' exponentials beside it.
 template <typename T> struct LogSumExp {
+  using Element = T;
   using A = Accumulated<T>;
   struct alignas(8) Acc {
     A peak, sum;
@@ -234,5 +238,49 @@ template <typename T> struct LogSumExp {
   }
   static __device__ __forceinline__ void finish(Acc acc, double, double, Result* y, Second*) {
     *y = narrowed<T>(acc.peak + log_(acc.sum));
+  }
+};
+
+// The largest element, the smallest, or that of the sizes of the elements, as `p` says, and how many there are of it: those equal to
+// it, or NaN as it is.
+template <typename T> struct Peak {
+  using Element = T;
+  using A = Accumulated<T>;
+  struct alignas(8) Acc {
+    i64 ties;
+    Single<A> best;  // the smallest one with the other sign
+  };
+  using Result = T;
+  using Second = A;
+  static constexpr bool PAIR = true;
+  static __device__ __forceinline__ bool smallest(double p) { return p == 1 || p == 3; }
+  static __device__ __forceinline__ bool of_sizes(double p) { return p >= 2; }
+  static __device__ __forceinline__ bool same(A a, A b) { return a == b || (a != a && b != b); }
+  static __device__ __forceinline__ Acc start() {
+    Acc acc;
+    acc.ties = 0;
+    acc.best.value = -infinity<A>();
+    return acc;
+  }
+  template <int V> static __device__ __forceinline__ void add(Acc& acc, const A* x, int count, i64, double p) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v >= count) break;
+      const A size = of_sizes(p) && x[v] < A(0) ? -x[v] : x[v];
+      Acc one;
+      one.ties = 1;
+      one.best.value = smallest(p) ? -size : size;
+      acc = merged(acc, one);
+    }
+  }
+  static __device__ __forceinline__ Acc merged(Acc a, Acc b) {
+    Acc acc;
+    acc.best.value = Larger::apply(a.best.value, b.best.value);
+    acc.ties = (same(a.best.value, acc.best.value) ? a.ties : 0) + (same(b.best.value, acc.best.value) ? b.ties : 0);
+    return acc;
+  }
+  static __device__ __forceinline__ void finish(Acc acc, double p, double, Result* y, Second* ties) {
+    *y = narrowed<T>(smallest(p) ? -acc.best.value : acc.best.value);
+    *ties = A(acc.ties);
   }
 };

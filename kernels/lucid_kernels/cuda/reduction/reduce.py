@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lucid_kernels.cuda.elementwise import strides
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 Axes = int | tuple[int, ...] | None
@@ -23,7 +24,8 @@ _THREADS = 512  # of a row in the end
 _GROUPS = 8  # that a thread reads before more threads are worth while
 _ROWS = 64  # that a block reads of a column before it is worth dividing
 #: The bytes of an accumulator that are not 8, of those that are wide and the others.
-_ACCUMULATORS = {"ArgMax": (16, 16), "ArgMin": (16, 16), "LogSumExp": (8, 16), "Variance": (16, 32), "Deviation": (16, 32)}
+_ACCUMULATORS = {"Peak": (16, 16), "ArgMax": (16, 16), "ArgMin": (16, 16), "LogSumExp": (8, 16), "Variance": (16, 32),
+                 "Deviation": (16, 32)}
 
 
 #: The most dimensions of an array.
@@ -51,7 +53,7 @@ def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, sec
     """
     axes = normalized(axis, x.ndim)
     if second == np.int64 and len(axes) > 1:
-        x = launch.contiguous(x)  # the index counts the elements in this order
+        x = copies.contiguous(x)  # the index counts the elements in this order
     shape = tuple([1 if d in axes else size for d, size in enumerate(x.shape) if keepdims or d not in axes])
     y = launch.result(out, shape, dtype)
     other = y if second is None else launch.empty(shape, second)
@@ -61,14 +63,14 @@ def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, sec
         nbytes = _ACCUMULATORS.get(operation, (8, 8))[x.dtype.char == "d"]
         parts = launch.empty((found.chunks * found.outputs * nbytes // 8,), np.float64)
     kind = "i64" if x.dtype.char in "lq" else launch.ctype(x.dtype)
-    numbers = np.float64(p), np.float64(q)
-    launch.kernel("reduce", f"{found.kernel}<{operation}<{kind}>>")(
+    numbers, file = (np.float64(p), np.float64(q)), "extremes" if operation == "Peak" else "reduce"
+    launch.kernel(file, f"{found.kernel}<{operation}<{kind}>>")(
         found.grid, found.block,
         (y, other, parts, strides.memory(x), found.kept, found.reduced, np.int64(found.outputs), np.int64(found.steps),
          np.int64(found.chunk), *numbers))  # fmt: skip
     if found.chunks > 1:
         grid = launch.grid_cap(launch.ceil_div(found.outputs, 8))
-        launch.kernel("reduce", f"combine<{operation}<{kind}>>")(
+        launch.kernel(file, f"combine<{operation}<{kind}>>")(
             grid, (32, 8), (y, other, parts, found.kept, np.int64(found.outputs), np.int64(found.chunks), *numbers))
     y = launch.deliver(y, out)
     return y if second is None else (y, other)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, rows
 
 
@@ -21,7 +22,7 @@ def _run(name: str, logarithm: bool, arrays: tuple[Any, ...], dim: int, out: Any
     dim = dim % max(1, x.ndim)
     length = shape[dim] if shape else 1
     inner = math.prod(shape[dim + 1 :])
-    arrays = tuple(map(launch.contiguous, arrays))
+    arrays = tuple(map(copies.contiguous, arrays))
     y = launch.result(out, shape, x.dtype)
     if x.size:
         slices, kind = x.size // length, launch.ctype(x.dtype)

@@ -1,4 +1,4 @@
-"""The functions of the driver and of cuBLAS that plans call, by address; on the simulator, its own."""
+"""The functions of the driver, of cuBLAS and of cuBLASLt that plans call, by address; on the simulator, its own."""
 from __future__ import annotations
 
 import ctypes
@@ -22,7 +22,8 @@ def address(name: str) -> int:
     """Where the function `name` lies."""
     if _simulated is not None:
         return int(_simulated.address(name))
-    found = ctypes.cast(getattr(cublas() if name.startswith("cublas") else _driver(), name), ctypes.c_void_p).value
+    library = cublas_lt() if name.startswith("cublasLt") else cublas() if name.startswith("cublas") else _driver()
+    found = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
     assert found is not None
     return found
 
@@ -37,8 +38,24 @@ def cublas() -> ctypes.CDLL:
     from cupy.cuda import cublas as loaded
 
     assert loaded is not None
+    return _library("cublas")
+
+
+@functools.cache
+def cublas_lt() -> ctypes.CDLL | None:
+    """The cuBLASLt that cuBLAS has loaded; None where there is none, and on the simulator."""
+    if SIMULATED:
+        return None
+    cublas()
+    try:
+        return _library("cublasLt")
+    except OSError:
+        return None
+
+
+def _library(name: str) -> ctypes.CDLL:
     version = cupy.cuda.runtime.runtimeGetVersion() // 1000
-    return ctypes.CDLL(f"cublas64_{version}.dll" if sys.platform == "win32" else f"libcublas.so.{version}")
+    return ctypes.CDLL(f"{name}64_{version}.dll" if sys.platform == "win32" else f"lib{name}.so.{version}")
 
 
 def operations() -> int | None:
@@ -59,7 +76,7 @@ def failed(status: int, program: native.Program, again: Callable[[], int]) -> No
         if not status:
             return
         place, code = status >> 32, status & 0xFFFFFFFF
-    if program.names[place] == native.PRODUCT[0]:
+    if program.names[place] in native.PRODUCTS:
         product_failed(code)
     if _simulated is not None:
         _simulated.raise_error()
@@ -68,8 +85,14 @@ def failed(status: int, program: native.Program, again: Callable[[], int]) -> No
     raise driver.CUDADriverError(code)
 
 
+def raise_mistake() -> None:
+    """Raise the simulator's error where the last call of a library was wrong, and did not merely fail."""
+    if _simulated is not None and _simulated.has_error():
+        _simulated.raise_error()
+
+
 def product_failed(status: int) -> NoReturn:
-    """Raise what CuPy raises for a status of cuBLAS."""
+    """Raise what CuPy raises for a status of cuBLAS or cuBLASLt."""
     if _simulated is not None:
         _simulated.raise_error()
     raise cupy.cuda.cublas.CUBLASError(status)

@@ -11,6 +11,7 @@ from lucid_kernels.expression import Program, Step, trace
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_WRAPPING = frozenset(("add", "sub", "mul"))
 _RENAMED = {"exp_nonpositive": "exp",
             "power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
             "arctanh": "atanh", "arctan2": "atan2"}
@@ -18,7 +19,8 @@ _RENAMED = {"exp_nonpositive": "exp",
 HALVES = frozenset(("__half", "__nv_bfloat16"))
 FLOATING = ("float", "double", "__half", "__nv_bfloat16")
 _REGISTERS = 32  # elements of all arrays that a thread holds at once
-_SPECIAL = {"neg": "-{0}", "bitwise_invert": "~{0}", "where": "{0} ? {1} : {2}", "cast": "{0}"}
+_ROUNDING = {"as_float16": "widened(narrowed<__half>({0}))", "as_bfloat16": "widened(narrowed<__nv_bfloat16>({0}))"}
+_SPECIAL = {"neg": "-{0}", "bitwise_invert": "~{0}", "where": "{0} ? {1} : {2}", "cast": "{0}", **_ROUNDING}
 
 
 def operator(name: str) -> str:
@@ -54,8 +56,8 @@ def width(itemsizes: Iterable[int]) -> int:
 
 
 def source(program: Program, stored: tuple[Any, ...], results: tuple[Any, ...]) -> str:
-    """The CUDA source of a kernel for arguments that are `stored` in these dtypes, None for numbers, and `results` as well;
-    programs with the same text share it.
+    """The CUDA source of a kernel for arguments that are `stored` in these dtypes, None for numbers, and `results` as well.
+    Numbers are doubles, those that are computed as integers have 64 bits. Programs with the same text share it.
     """
     text = program.kernels.get((stored, results))
     if text is None:
@@ -66,10 +68,12 @@ def source(program: Program, stored: tuple[Any, ...], results: tuple[Any, ...]) 
 def _write(program: Program, stored: tuple[Any, ...], results: tuple[Any, ...]) -> str:
     arrays = [dtype for dtype in (*results, *stored) if dtype is not None]
     group = width(dtype.itemsize for dtype in arrays)
-    headers = '#include "halves.cuh"\n' if any(ctype(dtype) in HALVES for dtype in arrays) else ""
+    rounds = any(step.operation in _ROUNDING for step in program.steps)
+    headers = '#include "halves.cuh"\n' if rounds or any(ctype(dtype) in HALVES for dtype in arrays) else ""
     # Not __restrict__: results may be arguments.
     parameters = [f"{ctype(dtype)}* y{i}" for i, dtype in enumerate(results)]
-    parameters += [f"const double x{i}" if dtype is None else f"const {ctype(dtype)}* x{i}" for i, dtype in enumerate(stored)]
+    parameters += [f"const {_of_numbers(program, i)} x{i}" if dtype is None else f"const {ctype(dtype)}* x{i}"
+                   for i, dtype in enumerate(stored)]
     parameters += [f"const {ctype(dtype)} k{i}" for i, dtype in enumerate(program.constant_dtypes)]
     outer, reads, inner, writes = list[str](), list[str](), list[str](), list[str]()
     place = 0
@@ -98,6 +102,11 @@ def _write(program: Program, stored: tuple[Any, ...], results: tuple[Any, ...]) 
             f'fused({", ".join(parameters)}, Layout<{place}> layout, i64 groups) {{\n{lines}\n}}\n')
 
 
+def _of_numbers(program: Program, place: int) -> str:
+    """The C++ type of an argument that is a number."""
+    return "i64" if program.input_dtypes[place].kind in "iu" else "double"
+
+
 def _element(name: str) -> str:
     return f"e{name}" if name[0] == "x" else name
 
@@ -105,6 +114,8 @@ def _element(name: str) -> str:
 def _expression(step: Step, kind: str) -> str:
     """The right-hand side of a step, converted to its type `kind`: C++ would compute small integers as int."""
     operands = [_element(name) for name in step.operands]
+    if step.operation in _WRAPPING and step.dtype.kind in "iu":  # signed numbers that overflow have no value in C++
+        operands = [f"({'u64' if step.dtype.itemsize == 8 else 'unsigned'}){name}" for name in operands]
     if step.operation in _INFIX:
         text = f" {_INFIX[step.operation]} ".join(operands)
     elif step.operation in _SPECIAL:

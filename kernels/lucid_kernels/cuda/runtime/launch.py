@@ -10,6 +10,7 @@ kernel declares. Arrays are C-contiguous: a kernel is given an address only, nev
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Iterable
@@ -62,21 +63,15 @@ def kernel(file: str, name: str) -> Any:
     return recording.watched(found)
 
 
-def generated(text: str, name: str) -> Any:
-    """The `extern "C"` kernel `name` of a source that was written at run time; our headers are inlined here.
-
-    Products and sums are rounded one by one, as by kernels of their own.
+def generated(text: str) -> Any:
+    """The kernel `fused` of a source that we have written at run time. Products and sums are rounded one by one, as by kernels of
+    their own.
     """
-    found = _kernels.get((text, name))
-    if found is None:
-        module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, "--fmad=false"))
-        with told_if_slow(f"the CUDA kernel {name}"):
-            found = _kernels[text, name] = module.get_function(name)
-    return recording.watched(found)
+    return of_text(text, "fused", ("--fmad=false",))
 
 
 def of_text(text: str, name: str, options: tuple[str, ...] = ()) -> Any:
-    """The kernel `name`, an instance of a template or not, of a source that a user has written; our headers are inlined here."""
+    """The kernel `name`, an instance of a template or not, of a source that is no file of ours; our headers are inlined here."""
     found = _kernels.get((text, name))
     if found is None:
         names = None if re.search(rf'extern\s+"C"[^{{;]*\b{re.escape(name)}\s*\(', text) else (name,)
@@ -121,9 +116,9 @@ def grid_cap(blocks: int) -> tuple[int]:
     return (max(1, min(blocks, _BLOCKS_PER_SM * multiprocessors())),)
 
 
-def grid_1d(n: int, block: int = BLOCK) -> tuple[tuple[int], tuple[int]]:
+def grid_1d(n: int) -> tuple[tuple[int], tuple[int]]:
     """Grid and block of an elementwise kernel over `n` elements with a grid-stride loop."""
-    return grid_cap(ceil_div(n, block)), (block,)
+    return grid_cap(ceil_div(n, BLOCK)), (BLOCK,)
 
 
 def row_block(columns: int, largest: int = BLOCK) -> int:
@@ -146,7 +141,7 @@ def slices(rows: int, columns: int) -> tuple[tuple[int], tuple[int, int]]:
 
 # --------------------------------------------------------------------------------------------------------- arrays
 def contiguous(array: Any) -> Any:
-    """`array` in C order: itself, or a copy. `None` stays `None`."""
+    """`array` in C order: itself, or a copy by CuPy. None stays None. For parameters; `movement.copies` has it for the rest."""
     if array is None or array.flags.c_contiguous:
         return array
     return cupy.ascontiguousarray(array)
@@ -176,11 +171,6 @@ def result(out: Any, shape: Iterable[int], dtype: Any) -> Any:
 def empty(shape: Iterable[int], dtype: Any) -> Any:
     """A C-contiguous array for what a kernel writes."""
     return recording.fresh(cupy.empty(tuple(shape), dtype))
-
-
-def number(value: float) -> Any:
-    """A number as the argument ``double`` of a kernel; a plan may repeat the call with another one."""
-    return recording.number(value)
 
 
 def fill(array: Any, value: Any) -> None:
@@ -249,16 +239,17 @@ def upcast_half(function: Any = None, *, statistics: tuple[int, ...] = (), like:
 # A kernel that meets an index out of range skips the access and calls `set_error(flag, code, value, limit)` of
 # common.cuh. The first error of a device stays in its flag until the host reads it.
 _ERROR_WORDS = 6  # int32: code, unused, value (two words), limit (two words)
-_errors: list[str] = []
+_errors: list[tuple[str, type[Exception]]] = []
 _flags: dict[int, Any] = {}
 _pending: dict[int, list[Any]] = {}  # device -> streams with launches that have not been checked
 
 
-def error_code(message: str) -> np.int32:
-    """Register a message with the fields `{value}` and `{limit}`; the returned code is a kernel argument."""
-    if message not in _errors:
-        _errors.append(message)
-    return np.int32(_errors.index(message) + 1)
+def error_code(message: str, error: type[Exception] = IndexError) -> np.int32:
+    """Register the message of an `error`, with the fields `{value}` and `{limit}`; the returned code is a kernel argument."""
+    found = message, error
+    if found not in _errors:
+        _errors.append(found)
+    return np.int32(_errors.index(found) + 1)
 
 
 def make_flag() -> Any:
@@ -285,7 +276,7 @@ def error_flag() -> Any:
 
 
 def raise_pending() -> None:
-    """Raise the `IndexError` that a kernel of the current device has left behind, if any.
+    """Raise the error, an `IndexError` as a rule, that a kernel of the current device has left behind, if any.
 
     Call it where the host waits for the device anyway: it waits for the kernels that can fail and were launched since
     the last call. Without such launches it costs a dictionary lookup. Inside a capture it does nothing.
@@ -304,16 +295,13 @@ def raise_pending() -> None:
     if words[0]:
         flag.fill(0)
         value, limit = words[2:].view(np.int64)
-        message = _errors[words[0] - 1].format(value=value, limit=limit)
-        raise IndexError(f"{message} (found on gpu:{device} by a kernel launched earlier)")
+        message, error = _errors[words[0] - 1]
+        raise error(f"{message.format(value=value, limit=limit)} (found on gpu:{device} by a kernel launched earlier)")
 
 
 def forget_pending() -> None:
     """Drop an error that has not been raised, on every device. For tests."""
     for device in list(_pending):
-        with cupy.cuda.Device(device):
-            try:
-                raise_pending()
-            except IndexError:
-                pass
+        with cupy.cuda.Device(device), contextlib.suppress(IndexError, RuntimeError):
+            raise_pending()
 

@@ -1,4 +1,4 @@
-"""`run`: the calls of a plan in one call of Python's, at the addresses of the driver and of cuBLAS.
+"""`run`: the calls of a plan in one call of Python's, at the addresses of the driver, of cuBLAS and of cuBLASLt.
 
 Its machine code is made by llvmlite, which Numba brings: no compiler is needed, and no `ctypes` call, which takes longer than
 the launch itself. The arguments lie on the stack of the thread, and the interpreter's lock is free during the calls, as it is
@@ -18,27 +18,37 @@ MOST_PARAMETERS = 96  # of a kernel
 _WORDS = 32  # of a step: its kind, the address that it calls, and the arguments
 _FASTCALL = 0x80  # METH_FASTCALL
 
-#: The arguments of a launch and of a product, by kind: a pointer, an int, a long, the pointer with that number among those of the
-#: call (*), the stream, the parameters of the kernel.
-LAUNCH = ("cuLaunchKernel", "p iiiiii i s P p")
-PRODUCT = ("cublasGemmStridedBatchedEx", "p ii iii p *iil *iil p *iil iii")
-MATRICES = (7, 11, 16)  # the places of the pointers among a product's arguments
+#: The functions that a step may call, with their arguments by kind: a pointer, an int, a long, the pointer with that number among
+#: those of the call (*), or where it lies (&), the stream, the parameters of the kernel.
+_STEPS = {
+    "cuLaunchKernel": "p iiiiii i s P p",
+    "cublasGemmStridedBatchedEx": "p ii iii p *iil *iil p *iil iii",
+    "cublasLtMatmulDescSetAttribute": "p i & l",
+    "cublasLtMatmul": "p p p *p *p p *p *p p p l s",
+}
+DESCRIPTION = 1  # its place among the arguments of cuBLASLt's product
+_KINDS = {name: kind for kind, name in enumerate(_STEPS)}
+#: The functions of products, and the places of the matrices among their arguments.
+PRODUCTS = {name: tuple(place for place, kind in enumerate(_STEPS[name].replace(" ", "")) if kind == "*")
+            for name in ("cublasGemmStridedBatchedEx", "cublasLtMatmul")}
 
 
-def _call(name: str, kinds: str) -> str:
+def _call(name: str) -> str:
     """The block `name` of the loop: load the arguments of a step and call its function."""
     lines, arguments = [f"{name}:"], []
-    for number, kind in enumerate(kinds.replace(" ", "")):
+    for number, kind in enumerate(_STEPS[name].replace(" ", "")):
         value = f"%{name}{number}"
         if kind in "sP":
             arguments.append({"s": "ptr %stream", "P": "ptr %parameters"}[kind])
             continue
         lines.append(f"{value}at = getelementptr i64, ptr %step, i64 {number + 2}")
-        loaded = {"p": "ptr", "i": "i32", "l": "i64", "*": "i64"}[kind]
+        loaded = {"p": "ptr", "i": "i32"}.get(kind, "i64")
         lines.append(f"{value} = load {loaded}, ptr {value}at")
+        if kind in "*&":
+            lines.append(f"{value}slot = getelementptr i64, ptr %pointers, i64 {value}")
         if kind == "*":
-            lines += [f"{value}slot = getelementptr i64, ptr %pointers, i64 {value}", f"{value}p = load ptr, ptr {value}slot"]
-        arguments.append(f"ptr {value}p" if kind == "*" else f"{loaded} {value}")
+            lines.append(f"{value}p = load ptr, ptr {value}slot")
+        arguments.append({"*": f"ptr {value}p", "&": f"ptr {value}slot"}.get(kind, f"{loaded} {value}"))
     lines += [f"%{name}status = call i32 %function({', '.join(arguments)})", "br label %called"]
     return "\n".join(lines)
 
@@ -62,7 +72,10 @@ entry:
   %stream_address = call i64 @PyLong_AsLongLong(ptr %stream_object)
   %stream = inttoptr i64 %stream_address to ptr
   %steps = load i64, ptr %plan
-  %first = getelementptr i64, ptr %plan, i64 1
+  %exclusive_at = getelementptr i64, ptr %plan, i64 1
+  %exclusive = load i64, ptr %exclusive_at
+  %lock = getelementptr i64, ptr %plan, i64 2
+  %first = getelementptr i64, ptr %plan, i64 3
   br label %read
 read:
   %i = phi i64 [2, %entry], [%i_next, %read_one]
@@ -79,18 +92,24 @@ read_one:
   br label %read
 start:
   %thread = call ptr @PyEval_SaveThread()
+  %is_exclusive = icmp ne i64 %exclusive, 0
+  br i1 %is_exclusive, label %wait, label %begin
+wait:
+  %taken = cmpxchg ptr %lock, i64 0, i64 1 acquire monotonic
+  %is_taken = extractvalue {{i64, i1}} %taken, 1
+  br i1 %is_taken, label %begin, label %wait
+begin:
   br label %next
 next:
-  %n = phi i64 [0, %start], [%n_next, %called]
-  %step = phi ptr [%first, %start], [%step_next, %called]
+  %n = phi i64 [0, %begin], [%n_next, %called]
+  %step = phi ptr [%first, %begin], [%step_next, %called]
   %more = icmp slt i64 %n, %steps
   br i1 %more, label %one, label %done
 one:
   %kind = load i64, ptr %step
   %function_at = getelementptr i64, ptr %step, i64 1
   %function = load ptr, ptr %function_at
-  %is_product = icmp eq i64 %kind, 1
-  br i1 %is_product, label %product, label %fill
+  switch i64 %kind, label %fill [{' '.join(f"i64 {kind}, label %{name}" for name, kind in _KINDS.items() if kind)}]
 fill:
   %size_at = getelementptr i64, ptr %step, i64 {_WORDS - 2}
   %size = load i64, ptr %size_at
@@ -100,7 +119,7 @@ fill:
 parameter:
   %k = phi i64 [0, %fill], [%k_next, %parameter_one]
   %filling = icmp slt i64 %k, %size
-  br i1 %filling, label %parameter_one, label %launch
+  br i1 %filling, label %parameter_one, label %cuLaunchKernel
 parameter_one:
   %entry_at = getelementptr i64, ptr %table, i64 %k
   %value = load i64, ptr %entry_at
@@ -113,16 +132,16 @@ parameter_one:
   store ptr %parameter_address, ptr %parameter_at
   %k_next = add i64 %k, 1
   br label %parameter
-{_call("launch", LAUNCH[1])}
-{_call("product", PRODUCT[1])}
+{chr(10).join(map(_call, _STEPS))}
 called:
-  %status = phi i32 [%launchstatus, %launch], [%productstatus, %product]
+  %status = phi i32 {', '.join(f"[%{name}status, %{name}]" for name in _STEPS)}
   %n_next = add i64 %n, 1
   %step_next = getelementptr i64, ptr %step, i64 {_WORDS}
   %failed = icmp ne i32 %status, 0
   br i1 %failed, label %done, label %next
 done:
   %result = phi i32 [0, %next], [%status, %called]
+  store atomic i64 0, ptr %lock release, align 8
   call void @PyEval_RestoreThread(ptr %thread)
   %status_wide = zext i32 %result to i64
   %where = shl i64 %n, 32
@@ -164,13 +183,18 @@ _alive: list[Any] = []
 
 
 class Program:
-    """The steps of a plan in memory, as `run` reads them: `address` is where they lie."""
+    """The steps of a plan in memory, as `run` reads them: `address` is where they lie.
+
+    In front of them stand their number, whether one thread at a time may run them, and the lock for that, which is waited for
+    without the interpreter's: who holds it does not need that either.
+    """
 
     def __init__(self) -> None:
         self._steps: list[list[int]] = []
         self._tables: list[Any] = []
         self._alive: list[Any] = []
         self.names: list[str] = []
+        self._exclusive = False
         self.address = 0
 
     def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
@@ -186,7 +210,7 @@ class Program:
                 table[place] = parameter
         self._tables.append(table)
         self._alive.append(kernel)
-        self._add(kernel.name, [0, address, kernel.kernel.ptr, *_three(grid), *_three(block), shared],
+        self._add(kernel.name, [_KINDS["cuLaunchKernel"], address, kernel.kernel.ptr, *_three(grid), *_three(block), shared],
                   [len(parameters), ctypes.addressof(table)])
 
     def move(self, numbers: Mapping[int, int]) -> None:
@@ -195,9 +219,22 @@ class Program:
             for place, parameter in enumerate(table):
                 table[place] = numbers.get(parameter, parameter)
 
-    def product(self, address: int, arguments: Sequence[int]) -> None:
-        """Add a product by cuBLAS's function at `address`; the matrices are numbers of pointers."""
-        self._add(PRODUCT[0], [1, address, *arguments], [])
+    def product(self, function: str, address: int, arguments: Sequence[int]) -> None:
+        """Add a product by a library's `function` at `address`; the matrices are numbers of pointers."""
+        self._add(function, [_KINDS[function], address, *arguments], [])
+
+    def attribute(self, address: int, description: Any, attribute: int, pointer: int) -> None:
+        """Let an attribute of a `description` of cuBLASLt's, which is this plan's alone, be the pointer with a number.
+
+        Two threads that run the plan take turns, so that each product has its own pointers.
+        """
+        self._exclusive = True
+        name = "cublasLtMatmulDescSetAttribute"
+        self._add(name, [_KINDS[name], address, description.value, attribute, pointer, ctypes.sizeof(ctypes.c_void_p)], [])
+
+    def keep(self, thing: Any) -> None:
+        """Let `thing` live as long as the program."""
+        self._alive.append(thing)
 
     def _add(self, name: str, words: list[int], last: list[int]) -> None:
         self.names.append(name)
@@ -205,7 +242,7 @@ class Program:
 
     def finish(self) -> None:
         """Lay the steps out."""
-        words = [len(self._steps), *(word for step in self._steps for word in step)]
+        words = [len(self._steps), self._exclusive, 0, *(word for step in self._steps for word in step)]
         self._memory = (ctypes.c_int64 * len(words))(*words)
         self.address = ctypes.addressof(self._memory)
 

@@ -48,6 +48,8 @@ _allocator = cupy.cuda.get_allocator
 _caches: list[dict[Any, Any]] = []
 _DOUBLE, _BITS = struct.Struct("<d").pack, struct.Struct("<q").unpack  # a number as it stands in the place of a pointer
 _EXACT = 1 << 53
+_REAL = frozenset("eEfd")
+_NUMBERS = frozenset((float, int))
 
 
 class Plan:
@@ -75,8 +77,8 @@ class Plan:
 def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ()) -> Kernel:
     """`kernel`, an entry of a table of operations, by plans where they are right.
 
-    Python numbers among its arguments stand in the key, unless it gives `numbers` to its kernels as they are (`launch.number`):
-    then a plan serves all of them. The attributes `moves` are not in the key.
+    Python numbers among its arguments stand in the key, unless it gives `numbers` to its kernels as they are
+    (`recording.number`): then a plan serves all of them. The attributes `moves` are not in the key.
     """
     if not ENABLED:
         return kernel
@@ -111,11 +113,13 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         if status:
                             driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, q, address))
                         return result
-                elif numbers and x.__class__ is _ndarray and y.__class__ is float and x._c_contiguous:
+                elif numbers and x.__class__ is _ndarray and y.__class__ in _NUMBERS and x._c_contiguous:
                     p = x.data.ptr
-                    plan = plans.get((0, x.shape, x.dtype.char, float))
+                    plan = plans.get((0, x.shape, x.dtype.char, y.__class__))
                     if plan and plan.ring is not None and not p & 15 and plan.allocator is _allocator() and not _stream().ptr:
-                        bits = _BITS(_DOUBLE(y))[0]
+                        bits = _bits(y, x.dtype)
+                        if bits is None:
+                            return general(arrays, attributes)
                         result, address = plan.ring.take()
                         status = run(plan.address, 0, p, bits, address)
                         if status:
@@ -130,7 +134,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         key: list[Any] = [stream.ptr]
         given: list[Any] = []
         pointers: list[int] = []
-        bits: list[int] = []
+        bits: list[Any] = []
         moving: list[int] = []
         misaligned = 0
         for array in arrays:
@@ -139,15 +143,16 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                 key += array.shape, array.dtype.char
                 if not array._c_contiguous:
                     key += "strides", array.strides
+                    pointer -= _before(array.shape, array.strides)
                 misaligned |= pointer
                 pointers.append(pointer)
                 given.append(array)
             elif array is None:
                 key.append(None)
-            elif array.__class__ is float or (array.__class__ is int and -_EXACT <= array <= _EXACT):
+            elif array.__class__ is float or (array.__class__ is int and -_HALF <= array < _HALF):
                 if numbers:
                     key.append(array.__class__)
-                    bits.append(_BITS(_DOUBLE(array))[0])
+                    bits.append(array)
                 else:  # equal numbers of two types may be computed otherwise
                     key.append((array.__class__, str(array)))
             else:
@@ -169,9 +174,10 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         if array.__class__ is not _ndarray:
                             return kernel(*arrays, **attributes)
                         key += array.shape, array.dtype.char
+                        pointer = array.data.ptr
                         if not array._c_contiguous:
                             key += "strides", array.strides
-                        pointer = array.data.ptr
+                            pointer -= _before(array.shape, array.strides)
                         misaligned |= pointer
                         pointers.append(pointer)
                         given.append(array)
@@ -184,6 +190,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                     # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
                     key += name, str(value) if kind is float and not value else value
             key.append(tf32.convolutions)
+        if bits and not (given and _packed(bits, given)):
+            return kernel(*arrays, **attributes)
         if misaligned & 15:
             key += "aligned", tuple([pointer & 15 for pointer in pointers])
         if len(pointers) > 1 and len({*pointers}) < len(pointers):
@@ -216,6 +224,37 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
     return call
 
 
+@functools.lru_cache(4096)
+def _before(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Bytes in front of the first element of an array with negative strides: kernels get the address where its memory begins."""
+    return -sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0])
+
+
+def _bits(number: Any, dtype: Any) -> int | None:
+    """The bits of a number as a plan has it beside an array: of a double beside a floating one, of a whole number beside
+    integers. None where a plan cannot have it: beside others, or out of the range of the dtype.
+    """
+    if dtype.char in _REAL:
+        if number.__class__ is int and not -_EXACT <= number <= _EXACT:
+            return None
+        found: int = _BITS(_DOUBLE(number))[0]
+        return found
+    return int(number) if number.__class__ is int and recording.is_in_range(number, dtype) else None
+
+
+def _packed(numbers: list[Any], given: list[Any]) -> bool:
+    """Replace numbers by their bits beside each of the arrays `given`; False where there are none, or several."""
+    real = given[0].dtype.char in _REAL
+    if any((array.dtype.char in _REAL) != real for array in given):
+        return False
+    for place, number in enumerate(numbers):
+        found = [_bits(number, array.dtype) for array in given]
+        if None in found:
+            return False
+        numbers[place] = found[0]
+    return True
+
+
 def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attributes: dict[str, Any], given: list[Any],
            pointers: list[int], bits: list[int], stream: Any, moves: Sequence[str]) -> Any:
     """The result of a call that has no plan yet, which it gets."""
@@ -223,14 +262,14 @@ def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attribu
         return kernel(*arrays, **attributes)
     places = iter(range(len(pointers), len(pointers) + len(bits)))
     if bits:
-        if any(array.dtype.char not in "eEfd" for array in given):  # of which a whole number makes others than a real one
-            plans[key] = False
-            return kernel(*arrays, **attributes)
-        arrays = [recording.Given.at(next(places), array) if array.__class__ in (float, int) else array for array in arrays]
+        given_at: Callable[[int, Any], Any] = recording.Given.at if given[0].dtype.char in _REAL else recording.GivenInteger.at
+        arrays = [given_at(next(places), array) if array.__class__ in (float, int) else array for array in arrays]
     launch.make_flag()  # not while operations are counted
     before = driver.operations()
-    with recording.Recorder() as record:
+    with recording.Recorder(moves) as record:
         result = kernel(*arrays, **attributes)
+    if record.again:
+        return result
     if len(plans) >= MOST_PLANS:
         plans.clear()
     plan = _plan(record, result, given, pointers, len(bits), key[0], [name for name in attributes if name in moves])
@@ -246,7 +285,7 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     if not record.repeatable or not record.steps or {name for name, _ in record.moving} != {*moving}:
         return False
     used = {argument.place for step in record.steps for argument in step[3 if step[0] else 1]
-            if isinstance(argument, recording.Slot)}
+            if isinstance(argument, recording.SLOTS)}
     if len(used) < bits:  # the launcher has done something else with a number
         return False
     known = len(pointers) + bits
@@ -308,13 +347,8 @@ def _program(record: recording.Recorder, number_of: Callable[[int], int | None],
     program = native.Program()
     for step in record.steps:
         if step[0] is None:
-            matrices = [number_of(step[1][place]) for place in native.MATRICES]
-            if None in matrices:
+            if not _add_product(program, number_of, *step[1:]):
                 return None
-            arguments = list(step[1])
-            for place, number in zip(native.MATRICES, matrices, strict=True):
-                arguments[place] = number
-            program.product(driver.address("cublasGemmStridedBatchedEx"), arguments)
             continue
         kernel, grid, block, arguments, shared = step
         parameters: list[int | bytes] = []
@@ -324,7 +358,7 @@ def _program(record: recording.Recorder, number_of: Callable[[int], int | None],
                 if number is None:
                     return None
                 parameters.append(number)
-            elif isinstance(argument, recording.Slot):
+            elif isinstance(argument, recording.SLOTS):
                 parameters.append(argument.place)
             elif id(argument) in moving:
                 parameters.append(moving[id(argument)])
@@ -336,6 +370,28 @@ def _program(record: recording.Recorder, number_of: Callable[[int], int | None],
             return None
         program.launch(driver.address("cuLaunchKernel"), kernel, grid, block, shared, parameters)
     return program
+
+
+def _add_product(program: native.Program, number_of: Callable[[int], int | None], arguments: tuple[int, ...], function: str,
+                 description: Any, attributes: tuple[tuple[int, int], ...]) -> bool:
+    """Whether a product has been added to `program`: all of its pointers are known."""
+    words = list(arguments)
+    for place in native.PRODUCTS[function]:
+        number = number_of(arguments[place])
+        if number is None:
+            return False
+        words[place] = number
+    if description is not None:
+        own = description.copy()
+        words[native.DESCRIPTION] = own.value
+        program.keep(own)
+        for attribute, pointer in attributes:
+            number = number_of(pointer)
+            if number is None:
+                return False
+            program.attribute(driver.address("cublasLtMatmulDescSetAttribute"), own, attribute, number)
+    program.product(function, driver.address(function), words)
+    return True
 
 
 def forget() -> None:

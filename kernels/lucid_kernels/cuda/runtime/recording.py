@@ -7,25 +7,30 @@ launcher says so by `unrepeatable`. On the simulator all that happens is counted
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+_MOST = np.iinfo(np.int64).max  # what 64 bits with a sign hold
+_RANGES = {kind: (int(np.iinfo(kind).min), min(int(np.iinfo(kind).max), _MOST)) for kind in "bBhHiIlLqQ"}
 _local = threading.local()
 recorders: list[Recorder] = []  # those at work, of all threads
 
 
 class Recorder:
-    """The record of one call."""
+    """The record of one call, whose attributes `moves` differ in each."""
 
-    def __init__(self) -> None:
-        #: (kernel, grid, block, arguments, bytes of shared memory) of launches; (None, arguments) of products.
+    def __init__(self, moves: Sequence[str] = ()) -> None:
+        self.moves = moves
+        #: (kernel, grid, block, arguments, bytes of shared memory) of launches; (None, arguments, function, description,
+        #: attributes) of products.
         self.steps: list[tuple[Any, ...]] = []
         self.arrays: list[Any] = []  # new ones, which the record keeps: their memory is not given out again meanwhile
         self.flag: Any = None  # the error flag, where a kernel has it
         self.moving: list[tuple[str, Any]] = []  # arguments that differ in each call, by the name of the attribute
         self.repeatable = True
+        self.again = False  # whether the next such call is to be recorded instead
 
     def __enter__(self) -> Recorder:
         recorders.append(self)
@@ -76,32 +81,55 @@ def fresh(array: Any) -> Any:
     return array
 
 
-class Given(float):
-    """A number among the arguments of a call that is recorded, which a plan may repeat with other ones."""
-
+class _Placed:
     place = 0  # among the pointers of the plan
 
     @classmethod
-    def at(cls, place: int, value: float) -> Given:
+    def at(cls, place: int, value: Any) -> Any:
         """`value`, which a plan has at `place`."""
-        given = cls(value)
-        given.place = place
-        return given
+        placed = cls(value)  # type: ignore[call-arg]
+        placed.place = place
+        return placed
 
 
-class Slot(np.float64):
+class Given(float, _Placed):
+    """A number among the arguments of a call that is recorded, which a plan may repeat with other ones."""
+
+
+class GivenInteger(int, _Placed):
+    """The same of a whole number beside arrays of integers, which a plan has in 64 bits."""
+
+
+class Slot(np.float64, _Placed):  # type: ignore[misc]  # a float of Python and a number of NumPy
     """A `Given` number as the argument of a kernel."""
 
-    place = 0
+
+class IntegerSlot(np.int64, _Placed):
+    """A `GivenInteger` as the argument of a kernel."""
+
+
+SLOTS = Slot, IntegerSlot
 
 
 def number(value: float) -> np.float64:
     """A number as the argument of a kernel, known again if it is `Given`."""
-    if value.__class__ is not Given:
-        return np.float64(value)
-    slot = Slot(value)
-    slot.place = value.place
-    return slot
+    return Slot.at(value.place, value) if isinstance(value, Given) else np.float64(value)
+
+
+def plain(value: Any) -> Any:
+    """`value`, or the number that it is, for CuPy's functions: they take no other classes."""
+    return float(value) if value.__class__ is Given else int(value) if value.__class__ is GivenInteger else value
+
+
+def is_in_range(value: int, dtype: Any) -> bool:
+    """Whether a plan may have `value` beside arrays of `dtype`: its 64 bits become an element of the same value."""
+    low, high = _RANGES.get(dtype.char, (1, 0))
+    return low <= value <= high
+
+
+def whole_number(value: int) -> np.int64:
+    """A whole number as the argument of a kernel, known again if it is `GivenInteger`."""
+    return IntegerSlot.at(value.place, value) if isinstance(value, GivenInteger) else np.int64(value)
 
 
 def flagged(flag: Any) -> Any:
@@ -113,18 +141,21 @@ def flagged(flag: Any) -> Any:
 
 
 def moving(name: str, number: Any) -> Any:
-    """`number`, the argument of a kernel that is the attribute `name` of the call, in 64 bits."""
+    """`number`, the argument of a kernel that is the attribute `name` of the call, in 64 bits; of a call inside of that which is
+    recorded it is a constant.
+    """
     recorder = current()
-    if recorder is not None:
+    if recorder is not None and name in recorder.moves:
         recorder.moving.append((name, number))
     return number
 
 
-def multiplied(*arguments: int) -> None:
-    """Note a product: the arguments of cuBLAS's function."""
+def multiplied(function: str, arguments: tuple[int, ...], description: Any = None, attributes: tuple[tuple[int, int], ...] = ()
+               ) -> None:
+    """Note a product by a library's `function`. Some of its pointers may be attributes of a description, by their numbers."""
     recorder = current()
     if recorder is not None:
-        recorder.steps.append((None, arguments))
+        recorder.steps.append((None, arguments, function, description, attributes))
 
 
 def unrepeatable() -> None:
@@ -132,6 +163,13 @@ def unrepeatable() -> None:
     recorder = current()
     if recorder is not None:
         recorder.repeatable = False
+
+
+def again() -> None:
+    """This call does something that the next one does not: that is recorded instead."""
+    recorder = current()
+    if recorder is not None:
+        recorder.again = True
 
 
 Forget = Callable[[], None]

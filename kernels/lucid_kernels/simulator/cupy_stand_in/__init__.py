@@ -17,11 +17,12 @@ As in CuPy, and not in NumPy, indices out of range in an index array wrap around
 NumPy's bits, not CuPy's. `fuse` runs the operations one by one. Not there: several devices, sparse arrays, cupyx.scipy,
 cupyx.jit, cooperative groups; a name that is not there says in one line what to use instead.
 
-`array`, `creation`, `functions`: device arrays and their functions.
+`array`, `indices`, `creation`, `functions`: device arrays and their functions.
 `kernels`: RawKernel and RawModule.
 `elementwise`, `reduction`, `parameters`: ElementwiseKernel and ReductionKernel.
 `memory`, `streams`, `device`, `runtime`, `cuda`: memory, streams, graphs and the rest of `cupy.cuda`.
 `cublas`: cuBLAS by pointers.
+`cublas_lt`: cuBLASLt by address.
 `simulated_driver`: the driver's and cuBLAS's functions by address, which the real CuPy does not have.
 `random`, `testing`, `cupyx`: the modules of these names.
 `refusals`: what CuPy refuses inside a stream capture.

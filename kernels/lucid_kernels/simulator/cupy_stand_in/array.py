@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from . import memory, refusals
+from . import indices, memory, refusals
 from .differences import UFUNCS, clip
 from .memory import Allocation, MemoryPointer
 from .streams import Stream, count_operation, fetch, get_current_stream, refuse_to_device, refuse_to_host
 
-_SCALARS = (int, float, bool, complex, np.generic)
+_NUMBERS = (int, float, complex)
+_PLAIN = (*_NUMBERS, bool)
+_SCALARS = (*_PLAIN, np.generic)
 _KINDS = "biufc"
 #: The methods of cupy.ndarray that NumPy has under the same name, with the same meaning, and that write nothing.
 _METHODS = frozenset(
@@ -45,6 +47,8 @@ def unwrap(value: Any, what: str, arrays: list[ndarray]) -> Any:
         raise TypeError(f"Unsupported type {type(value)} ({what}: host array where a device array is needed)")
     if isinstance(value, (list, tuple)):
         return type(value)([unwrap(item, what, arrays) for item in value])
+    if isinstance(value, _NUMBERS) and value.__class__ not in _PLAIN and not isinstance(value, np.generic):
+        raise TypeError(f"Unsupported type {type(value)}")  # CuPy looks at the class alone
     return value
 
 
@@ -155,72 +159,6 @@ def _record(stream: Stream, compute: Callable[[], Any], result: Any, owners: lis
         array._allocation.poison()
 
 
-def _is_basic_index(index: Any) -> bool:
-    items = index if isinstance(index, tuple) else (index,)
-    return all(
-        item is None or item is Ellipsis or (isinstance(item, (int, slice, np.integer)) and not isinstance(item, bool))
-        for item in items
-    )
-
-
-# ---- indices out of range: in an array or a list they wrap around, as in CuPy; a single number raises, as in NumPy
-def wrap_around(array: np.ndarray, index: Any) -> Any:
-    """`index` of `array` with the integers in its arrays and lists brought into range."""
-    if _is_basic_index(index):
-        return index
-    items = [np.asarray(item) if isinstance(item, list) and item else item
-             for item in (index if isinstance(index, tuple) else (index,))]  # fmt: skip
-    taken = [_dimensions(item) for item in items]
-    dim = 0
-    for position, (item, count) in enumerate(zip(items, taken, strict=True)):
-        if item is Ellipsis:
-            dim += array.ndim - sum(taken)
-        elif isinstance(item, np.ndarray) and item.dtype.kind in "iu" and dim < array.ndim:
-            items[position] = _wrapped(item, array.shape[dim])
-        dim += count
-    return tuple(items)
-
-
-def _dimensions(item: Any) -> int:
-    """The number of dimensions that one entry of an index takes."""
-    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
-        return 0
-    return item.ndim if isinstance(item, np.ndarray) and item.dtype == np.bool_ else 1
-
-
-def _wrapped(indices: Any, length: int) -> Any:
-    if isinstance(indices, (list, tuple)):
-        indices = np.asarray(indices)
-    return indices % length if isinstance(indices, np.ndarray) and indices.dtype.kind in "iu" and length else indices
-
-
-def take(a: np.ndarray, indices: Any, axis: int | None = None, out: Any = None) -> Any:
-    """``numpy.take`` with wrapping indices, on host arrays."""
-    return np.take(a, _wrapped(indices, a.size if axis is None else a.shape[axis]), axis, out)
-
-
-def take_along_axis(a: np.ndarray, indices: Any, axis: int | None = None) -> Any:
-    """``numpy.take_along_axis`` with wrapping indices, on host arrays."""
-    return np.take_along_axis(a, _wrapped(indices, a.size if axis is None else a.shape[axis]), axis)
-
-
-def _getitem(array: np.ndarray, index: Any) -> np.ndarray:
-    return np.asarray(array[wrap_around(array, index)])
-
-
-def _setitem(array: np.ndarray, index: Any, value: Any) -> None:
-    array[wrap_around(array, index)] = value
-
-
-def _at(ufunc: Any) -> Callable[..., None]:
-    """``ufunc.at`` with wrapping indices, on host arrays."""
-
-    def at(array: np.ndarray, index: Any, *values: Any) -> None:
-        ufunc.at(array, wrap_around(array, index), *values)
-
-    return at
-
-
 class Flags:
     """The flags of a device array."""
 
@@ -246,6 +184,19 @@ class Flags:
         return "\n".join(
             f"  {name.upper()} : {getattr(self, name)}" for name in ("c_contiguous", "f_contiguous", "owndata")
         )
+
+
+_CONVERSIONS: tuple[Callable[..., Any], ...] = (bool, int, float, complex, operator.index, repr, str, format)
+
+
+def _fetched(convert: Callable[..., Any]) -> Any:
+    """The method of an array that hands its elements to `convert`."""
+
+    def method(array: ndarray, *arguments: Any) -> Any:
+        fetch(f"{convert.__name__}(ndarray)")
+        return convert(array._array, *arguments)
+
+    return method
 
 
 class DeviceCapsule:
@@ -324,7 +275,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             return NotImplemented
         function = UFUNCS.get(ufunc, ufunc) if method == "__call__" else getattr(ufunc, method)
         if method == "at":
-            return run_in_place(_at(ufunc), ufunc.__name__, inputs)
+            return run_in_place(indices.at(ufunc), ufunc.__name__, inputs)
         return run(function, ufunc.__name__, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -377,37 +328,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         fetch("ndarray.tobytes")
         return self._array.tobytes(order)  # type: ignore[arg-type]
 
-    def __bool__(self) -> bool:
-        fetch("bool(ndarray)")
-        return bool(self._array)
-
-    def __int__(self) -> int:
-        fetch("int(ndarray)")
-        return int(self._array)
-
-    def __float__(self) -> float:
-        fetch("float(ndarray)")
-        return float(self._array)
-
-    def __complex__(self) -> complex:
-        fetch("complex(ndarray)")
-        return complex(self._array)
-
-    def __index__(self) -> int:
-        fetch("index(ndarray)")
-        return operator.index(self._array)
-
-    def __repr__(self) -> str:
-        fetch("repr(ndarray)")
-        return repr(self._array)
-
-    def __str__(self) -> str:
-        fetch("str(ndarray)")
-        return str(self._array)
-
-    def __format__(self, specification: str) -> str:
-        fetch("format(ndarray)")
-        return format(self._array, specification)
+    __bool__, __int__, __float__, __complex__, __index__, __repr__, __str__, __format__ = map(_fetched, _CONVERSIONS)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, 0)  # CUDA: a consumer on the CPU must refuse
@@ -443,45 +364,18 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         view.shape = shape
         self._array = view
 
-    @property
-    def dtype(self) -> np.dtype:
-        """The type of the elements."""
-        return self._array.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return self._array.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._array.size
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self._array.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self._array.nbytes
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next, per axis."""
-        return self._array.strides
+    dtype = property(operator.attrgetter("_array.dtype"), doc="The type of the elements.")
+    ndim = property(operator.attrgetter("_array.ndim"), doc="The number of axes.")
+    size = property(operator.attrgetter("_array.size"), doc="The number of elements.")
+    itemsize = property(operator.attrgetter("_array.itemsize"), doc="Bytes of an element.")
+    nbytes = property(operator.attrgetter("_array.nbytes"), doc="Bytes of all elements.")
+    strides = property(operator.attrgetter("_array.strides"), doc="Bytes from one element to the next, per axis.")
+    _c_contiguous = property(operator.attrgetter("_array.flags.c_contiguous"), doc="`flags.c_contiguous`, by CuPy's shorter way.")
 
     @property
     def flags(self) -> Flags:
         """Contiguity and ownership."""
         return Flags(self._array.flags, self._base is None)
-
-    @property
-    def _c_contiguous(self) -> bool:
-        """`flags.c_contiguous`, by CuPy's shorter way."""
-        return self._array.flags.c_contiguous
 
     @property
     def base(self) -> ndarray | None:
@@ -529,14 +423,14 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         return (self[position] for position in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_basic_index(index):
+        if indices.is_basic(index):
             # An index of Ellipsis keeps NumPy from turning an element into a scalar, which would be a copy.
             index = index if isinstance(index, tuple) else (index,)
             if not any(item is Ellipsis for item in index):
                 index = (*index, Ellipsis)
             return ndarray._view(self._array[index], self)
         refusals.check_index(index)
-        return run(_getitem, "getitem", (self, index), {})
+        return run(indices.getitem, "getitem", (self, index), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -546,7 +440,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         if not isinstance(value, (ndarray, *_SCALARS)):
             raise TypeError(f"Unsupported type {type(value)}")
         refusals.check_index(index)
-        run_in_place(_setitem, "setitem", (self, index, value))
+        run_in_place(indices.setitem, "setitem", (self, index, value))
 
     def astype(
         self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True
@@ -606,7 +500,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         return call
 
 
-_OWN_METHODS: dict[str, Callable[..., Any]] = {"clip": clip, "take": take}
+_OWN_METHODS: dict[str, Callable[..., Any]] = {"clip": clip, "take": indices.take}
 #: CuPy's scatter functions use atomicAdd and its kin, which not every type has: bfloat16 and complex numbers do not.
 _SCATTER_TYPES = {
     "add": ["int32", "int64", "uint32", "uint64", "float16", "float32", "float64"],
@@ -625,7 +519,7 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
             f"cupy.{ufunc.__name__}.at and cupyx.scatter do not support {array.dtype}, only {', '.join(supported)}"
         )
     refusals.check_index(index)
-    run_in_place(_at(ufunc), f"{ufunc.__name__}.at", (array, index, values))
+    run_in_place(indices.at(ufunc), f"{ufunc.__name__}.at", (array, index, values))
 
 
 def bytes_at(address: int, nbytes: int) -> np.ndarray:

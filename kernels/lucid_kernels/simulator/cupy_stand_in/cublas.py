@@ -18,15 +18,10 @@ from .streams import count_operation, get_current_stream, refuse_library
 
 CUBLAS_OP_N = 0
 CUBLAS_OP_T = 1
-CUBLAS_OP_C = 2
-CUBLAS_COMPUTE_16F = 64
 CUBLAS_COMPUTE_32F = 68
 CUBLAS_COMPUTE_32F_FAST_TF32 = 77
 CUBLAS_COMPUTE_64F = 70
 CUBLAS_GEMM_DEFAULT = -1
-CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99
-CUBLAS_POINTER_MODE_HOST = 0
-CUBLAS_POINTER_MODE_DEVICE = 1
 
 #: cudaDataType -> dtype
 _TYPES = {0: np.dtype(np.float32), 1: np.dtype(np.float64), 2: np.dtype(np.float16), 14: np.dtype(ml_dtypes.bfloat16)}
@@ -114,46 +109,3 @@ def gemm(
             a, b = (_factors(each, computeType, compute_dtype) for each in (a, b))
             product = factor * ((a.T if transa else a) @ (b.T if transb else b))
             c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
-
-
-def gemmEx(
-    handle: int,
-    transa: int,
-    transb: int,
-    m: int,
-    n: int,
-    k: int,
-    alpha: int,
-    A: int,
-    Atype: int,
-    lda: int,
-    B: int,
-    Btype: int,
-    ldb: int,
-    beta: int,
-    C: int,
-    Ctype: int,
-    ldc: int,
-    computeType: int,
-    algo: int,
-) -> None:
-    """C = alpha * op(A) @ op(B) + beta * C."""
-    gemmStridedBatchedEx(
-        handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1,
-        computeType, algo,
-    )  # fmt: skip
-
-
-def setStream(handle: int, stream: int) -> None:
-    """Nothing: work goes to the current stream."""
-
-
-def getPointerMode(handle: int) -> int:
-    """Where alpha and beta are: host memory."""
-    return CUBLAS_POINTER_MODE_HOST
-
-
-def setPointerMode(handle: int, mode: int) -> None:
-    """Raises NotImplementedError for scalars in device memory."""
-    if mode != CUBLAS_POINTER_MODE_HOST:
-        raise NotImplementedError("the simulator reads alpha and beta from host memory only")

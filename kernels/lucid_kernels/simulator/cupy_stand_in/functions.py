@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import differences, lacking, reference
-from .array import ndarray, run, scatter, take, take_along_axis
+from .array import ndarray, run, scatter
+from .indices import take, take_along_axis
 
 _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
 #: Where CuPy does something else than NumPy.

@@ -44,6 +44,21 @@ def deviceSynchronize() -> None:
     synchronize_device("deviceSynchronize")
 
 
+def deviceCanAccessPeer(device: int, peer: int) -> int:
+    """Whether a device reads the memory of another one: there is none."""
+    setDevice(device)
+    setDevice(peer)
+    return 0
+
+
+def profilerStart() -> None:
+    """Where a profiler would begin to look; here nothing."""
+
+
+def profilerStop() -> None:
+    """Where it would end."""
+
+
 def memGetInfo() -> tuple[int, int]:
     """Free and total bytes of memory."""
     return MEMORY_BYTES, MEMORY_BYTES

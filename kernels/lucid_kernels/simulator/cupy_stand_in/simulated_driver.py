@@ -1,4 +1,4 @@
-"""The driver's and cuBLAS's functions by address, for code that calls them past CuPy. The real CuPy has no such module.
+"""The driver's, cuBLAS's and cuBLASLt's functions by address, for code that calls them past CuPy, which has no such module.
 
 A launch finds its arrays by their addresses, so that the simulator's checks are those of `RawKernel`; an argument whose address
 lies in no block is an error. cuBLAS by address may be captured, as on a GPU, where it is CuPy alone that refuses it.
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import cublas, memory, streams
+from . import cublas, cublas_lt, memory, streams
 from .array import ndarray
 from .kernels import functions, launches
 
@@ -62,6 +62,13 @@ def _multiply(keep_alive: list[Any], arguments: list[Any]) -> None:
     cublas.gemm(*arguments)
 
 
+def _product_lt(handle: int | None, *arguments: Any) -> int:
+    # A workspace is not used, and the stream is the current one.
+    task, allocations = cublas_lt.prepare(*arguments[:-1])
+    _run(task, allocations)
+    return 0
+
+
 def _run(task: Callable[[], None], allocations: list[Any]) -> None:
     stream = streams.get_current_stream()
     stream.flush()
@@ -84,11 +91,18 @@ def _guarded(function: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
+def _may_fail(name: str, function: Callable[..., int]) -> Callable[..., int]:
+    """`function`, or its failure where a test wants one."""
+    return lambda *arguments: cublas_lt.failures.get(name) or function(*arguments)
+
+
 _u, _i, _l, _p = ctypes.c_uint, ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
 _FUNCTIONS = {
     "cuLaunchKernel": ctypes.CFUNCTYPE(_i, _p, *[_u] * 7, _p, ctypes.POINTER(_p), _p)(_guarded(_launch)),
     "cublasGemmStridedBatchedEx": ctypes.CFUNCTYPE(
         _i, _p, _i, _i, _i, _i, _i, _p, _p, _i, _i, _l, _p, _i, _i, _l, _p, _p, _i, _i, _l, _i, _i, _i)(_guarded(_product)),
+    **{name: ctypes.CFUNCTYPE(_i, *arguments)(_guarded(_may_fail(name, function))) for name, (arguments, function) in (
+        cublas_lt.FUNCTIONS | {"cublasLtMatmul": (cublas_lt.MATMUL, _product_lt)}).items()},
 }
 
 
@@ -107,6 +121,11 @@ def operations() -> int:
 def forget_elements(array: ndarray) -> None:
     """Let the elements of an array that is used again count as never written."""
     array._allocation.poison()
+
+
+def has_error() -> bool:
+    """Whether the last call that has failed was wrong: a library that merely fails, as a test lets it, leaves no error."""
+    return threading.get_ident() in _errors
 
 
 def raise_error() -> None:

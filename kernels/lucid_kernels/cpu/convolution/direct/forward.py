@@ -69,7 +69,7 @@ class _Cut(NamedTuple):
 
 @jit
 def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, taps, weight, first_block, last_block, group,
-                  groups, out_channels, copies, y):
+                  out_channels, copies, y):
     """Output rows top..bottom of some images, blocks first_block..last_block of the `out_channels` output channels of a group.
 
     x and y are flat (`Images`); `copies` is room for the copies.
@@ -176,7 +176,7 @@ def _convolve_bands(x, images, window, cut, rows, step, taps, weight, splits, gr
         copies[copies.shape[0] - block :] = 0  # the last block reads on for up to a block of positions
         for n in range(first, min(samples, first + cut.images), cut.samples):
             convolve_band(x, images, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step,
-                          taps, weight, split * weight.blocks // splits, (split + 1) * weight.blocks // splits, group, groups,
+                          taps, weight, split * weight.blocks // splits, (split + 1) * weight.blocks // splits, group,
                           out_channels, copies, y)
 
 

@@ -121,7 +121,7 @@ def _pack_parallel(weight, taps, channels, rows, outputs, phases, tap_indices, p
 
 @jit
 def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, tap_indices, weight, block, own_taps, bias,
-                 channels, group, groups, first_block, last_block, strides, shape, x):
+                 channels, group, first_block, last_block, strides, shape, x):
     """Rows top..bottom of all phases of some images of flat x (`Images`): some blocks of one group, of `channels` channels of g.
 
     phases (SH * SW, 3) has the taps that a phase has for a channel, where they begin in `taps`, and where their indices do. The
@@ -190,7 +190,7 @@ def _spread_bands(g, images, window, cut, phases, taps, tap_indices, weight, blo
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         n, top = place // bands * cut.samples, place % bands * cut.band
         _spread_band(g, images, window, cut, n, min(cut.samples, samples - n), top, min(window.out_height, top + cut.band),
-                     phases, taps, tap_indices, weight, block, own_taps, bias, channels, group, groups, split * blocks // splits,
+                     phases, taps, tap_indices, weight, block, own_taps, bias, channels, group, split * blocks // splits,
                      (split + 1) * blocks // splits, strides, shape, x)
 
 

@@ -1,0 +1,85 @@
+// Copies between arrays whose innermost dimensions differ, such as of a transposed matrix or of channels that lie last. A tile is read
+// along the neighbours of `x`, and written along those of `y`: whole lines of memory are moved both ways. Bytes moved: those of both
+// arrays, once.
+#pragma once
+#include "common.cuh"
+
+#define TILE 32
+#define OUTER 6
+#define SHORT 15  // rows of which a tile has all, and so many columns as a block has threads
+#define WIDE 256
+
+struct Tiles {
+  i64 columns, rows;            // columns lie beside each other in y, rows in x
+  i64 column_step, row_step;    // of columns in x, of rows in y
+  i64 across, down;             // tiles along the columns and the rows
+  i64 size[OUTER];              // of the other dimensions, the innermost first
+  i64 x_step[OUTER], y_step[OUTER];
+  i64 x_first, y_first;         // where the first element is: in front of it lies what has negative steps
+  i64 dims;                     // others than columns and rows
+};
+
+// Where the elements of x and y are that come first in the other dimensions.
+__device__ __forceinline__ void begin(const Tiles& tiles, i64 outer, i64& from, i64& to) {
+  from = tiles.x_first, to = tiles.y_first;
+#pragma unroll 1
+  for (int d = 0; d < tiles.dims; ++d) {
+    const i64 quotient = outer / tiles.size[d], place = outer - quotient * tiles.size[d];
+    from += place * tiles.x_step[d];
+    to += place * tiles.y_step[d];
+    outer = quotient;
+  }
+}
+
+// What an X is as a Y.
+template <typename Y, typename X> struct Copied;
+template <typename X> struct Copied<X, X> {
+  static __device__ __forceinline__ X of(X x) { return x; }
+};
+
+template <typename X, typename Y>
+__global__ void __launch_bounds__(256) transpose(Y* __restrict__ y, const X* __restrict__ x, Tiles tiles, i64 count) {
+  __shared__ Y tile[TILE][TILE + 1];  // one more, so that a column of it has all banks
+  for (i64 index = blockIdx.x; index < count; index += gridDim.x) {
+    const i64 line = index / tiles.across, first_column = (index - line * tiles.across) * TILE;
+    const i64 outer = line / tiles.down, first_row = (line - outer * tiles.down) * TILE;
+    i64 from, to;
+    begin(tiles, outer, from, to);
+    const i64 read_row = first_row + threadIdx.x, written_column = first_column + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < TILE; k += 8) {
+      const i64 column = first_column + threadIdx.y + k;
+      if (column < tiles.columns && read_row < tiles.rows)
+        tile[threadIdx.y + k][threadIdx.x] = Copied<Y, X>::of(x[from + column * tiles.column_step + read_row]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < TILE; k += 8) {
+      const i64 row = first_row + threadIdx.y + k;
+      if (row < tiles.rows && written_column < tiles.columns)
+        y[to + row * tiles.row_step + written_column] = tile[threadIdx.x][threadIdx.y + k];
+    }
+    __syncthreads();
+  }
+}
+
+// The same of few rows, such as the channels of images that lie last: most of a square tile would be empty.
+template <typename X, typename Y>
+__global__ void __launch_bounds__(WIDE) transpose_short(Y* __restrict__ y, const X* __restrict__ x, Tiles tiles, i64 count) {
+  __shared__ Y tile[SHORT][WIDE + 1];
+  const int rows = (int)tiles.rows;
+  for (i64 index = blockIdx.x; index < count; index += gridDim.x) {
+    const i64 outer = index / tiles.across, first = (index - outer * tiles.across) * WIDE;
+    const int columns = (int)(tiles.columns - first < WIDE ? tiles.columns - first : WIDE);
+    i64 from, to;
+    begin(tiles, outer, from, to);
+    for (int i = threadIdx.x; i < columns * rows; i += WIDE) {
+      const int column = i / rows, row = i - column * rows;
+      tile[row][column] = Copied<Y, X>::of(x[from + (first + column) * tiles.column_step + row]);
+    }
+    __syncthreads();
+    if (threadIdx.x < columns)
+      for (int row = 0; row < rows; ++row) y[to + row * tiles.row_step + first + threadIdx.x] = tile[row][threadIdx.x];
+    __syncthreads();
+  }
+}
