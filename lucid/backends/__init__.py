@@ -11,16 +11,19 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `sizes`: from how many elements our kernels are faster than NumPy.
 `half_precision`: float16 and bfloat16 are computed in float32.
 `explain`, `__main__`: which function computes an operation, and why.
-`cudnn`, `cuda`: whether convolutions and products of matrices on a GPU may use TF32.
+`cudnn`, `cuda`, `precision`: whether convolutions and products of matrices on a GPU may use TF32.
+`mps`: Apple's GPUs, which are not used.
 `device`: devices by name.
 `dlpack`: memory shared with other libraries.
 `gpu_probe`: whether there is a GPU, and if not, why.
 `memory`: how much memory large CPU arrays use, and a limit for it.
 `memory_format`: row-major, channels last and other orders.
 `out`: results in memory that is there already.
+`versions`: how often arrays on a GPU have been written to.
 `boxes`: whether parts of an array overlap.
 `sparse`: arrays in which only some elements are kept, on the devices of others.
 `storage`: arrays over one piece of memory.
+`stored`, `stored_array`: unsigned integers and 8-bit floating-point numbers, of dtypes for storage.
 `pickling`: that memory in pickles, once for all tensors over it.
 `sharing`: where older pickles look for `storage` and `pickling`.
 `shared_memory`: arrays that several processes share.
@@ -42,14 +45,17 @@ import numpy as np
 from lucid_kernels import numpy_warnings
 from lucid_kernels.cpu.runtime import signals
 
-from .. import _recording
-from . import cuda, cudnn, memory
+from .. import _determinism, _dtypes, _recording
+from .._namespace.lazy import load
+from . import cuda, cudnn, memory, versions
+from . import mps as mps
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
+from .stored_array import as_stored, bits_dtype, wrapped
 
 __all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device",
-           "device_of", "enter", "gpu_module", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
-           "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host"]
+           "device_of", "enter", "gpu_module", "held", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
+           "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host", "versions"]
 
 numpy_warnings.ignore()
 
@@ -82,6 +88,10 @@ def as_array(result: Any) -> Any:
 
 def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
     """Run an operation that makes an array from nothing (zeros, arange, random numbers) on `device`."""
+    if _determinism.was_used and name == "empty" and _determinism.fills_memory():
+        name, attributes = "full", {**attributes, "fill_value": _dtypes.most(attributes["dtype"])}
+    if attributes.get("dtype").__class__ in _dtypes.STORED_CLASSES:
+        return load("lucid.backends.stored:create")(name, device, attributes)
     if device.type == "cpu":
         return TABLES[np.ndarray][name](**attributes)
     if device.type != "gpu":
@@ -110,11 +120,33 @@ def add(name: str, kernels: Mapping[str, Kernel]) -> None:
         _extend(module)
 
 
+def _storing(table: dict[str, Kernel]) -> dict[str, Kernel]:
+    """What makes arrays of another dtype in the `table` of a backend, also of the dtypes for storage."""
+    plain_cast, plain_view = table["cast"], table["view_dtype"]
+
+    @functools.wraps(plain_cast)
+    def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
+        if dtype.__class__ in _dtypes.STORED_CLASSES:
+            return load("lucid.backends.stored:narrow")(x, dtype)
+        return plain_cast(x, dtype=dtype) if out is None else plain_cast(x, dtype=dtype, out=out)
+
+    @functools.wraps(plain_view)
+    def view_dtype(x: Array, *, dtype: np.dtype) -> Array:
+        if dtype.__class__ not in _dtypes.STORED_CLASSES:
+            return plain_view(x, dtype=dtype)
+        return as_stored(plain_view(x, dtype=bits_dtype(dtype)), dtype, x if x.base is None else x.base)
+
+    return {"cast": cast, "view_dtype": view_dtype}
+
+
+cpu.TABLE.update(_storing(cpu.TABLE))
+
+
 def _extend(module: Any) -> None:
     """Give a backend the users' operations."""
     name = getattr(module, "NAME", None)  # others have no operations of their own
     if name is not None:
-        module.TABLE.update(_added[name])
+        module.TABLE.update({**_added[name], **_storing(module.TABLE)})
 
 
 Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]
@@ -125,28 +157,36 @@ _observing = 0  # contexts with an observer, of all threads
 _lock = threading.Lock()
 
 
-class _Observed(Mapping[str, Kernel]):
+class _Observed(dict[str, Kernel]):
     """A table that tells the observer of the context about each call. It stands in `TABLES` only while there is one at all, so
-    that nobody else pays for the check.
+    that nobody else pays for the check. What has been looked up is kept: a recording takes few times as long as its kernels.
     """
 
     def __init__(self, table: Mapping[str, Kernel]) -> None:
+        super().__init__()
         self.table = table
 
-    def __getitem__(self, name: str) -> Kernel:
+    def __missing__(self, name: str) -> Kernel:
         kernel = self.table[name]
+        observer_of, before_of, scalar = _observer.get, _before.get, np.generic
 
         def call(*arrays: Array, **attributes: Any) -> Any:
-            before = _before.get()
+            before = before_of()
             if before is not None:
                 before(name, arrays, attributes)
-            result = as_array(kernel(*arrays, **attributes))
-            observer = _observer.get()
+            result = kernel(*arrays, **attributes) if attributes else kernel(*arrays)
+            if isinstance(result, scalar):
+                result = as_array(result)
+            observer = observer_of()
             if observer is not None:
                 observer(name, arrays, attributes, result)
             return result
 
+        self[name] = call
         return call
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.table
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.table)
@@ -164,10 +204,9 @@ def observe(callback: Observer, before: Before | None = None) -> Iterator[None]:
 
     def both(*call: Any) -> None:
         callback(*call)
-        if outer is not None:
-            outer(*call)
+        outer(*call)  # type: ignore[misc]
 
-    token = _observer.set(both)
+    token = _observer.set(callback if outer is None else both)
     token_before = _before.set(before or _before.get())
     _count_observers(1)
     try:
@@ -244,6 +283,15 @@ def symbolic_module() -> Any:
     return _use(symbolic)
 
 
+def held(array: Array) -> Array:
+    """The memory of `array` as a tensor holds it: with our object for its dtype, as a stored array if that is for storage.
+
+    Raises TypeError for a dtype that we do not have.
+    """
+    array = _dtypes.canonical(array)
+    return wrapped(array) if array.dtype.__class__ in _dtypes.STORED_CLASSES else array
+
+
 def gpu_is_used() -> bool:
     """Whether the GPU backend has been imported."""
     return _gpu.cache_info().currsize > 0
@@ -251,6 +299,7 @@ def gpu_is_used() -> bool:
 
 def _without_memory(device: Device) -> Any:
     """The backend of a device that is neither the CPU nor a GPU."""
+    device._require_memory()
     return meta_module() if device.type == "meta" else symbolic_module()
 
 

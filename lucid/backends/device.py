@@ -12,6 +12,9 @@ class Device:
     `type` is 'cpu', 'gpu' or 'meta'; `index` is the GPU's number and None for the others. `Device('gpu')` is the current GPU:
     number 0, unless `lucid.gpu.set_device` chose another one. Tensors on 'meta' have shape and dtype but no
     memory. In ``with Device('gpu'): ...`` it is the device of new tensors.
+
+    >>> lucid.device("cpu"), lucid.device("gpu", 0).index
+    (device(type='cpu'), 0)
     """
 
     __slots__ = ("index", "type")
@@ -21,6 +24,7 @@ class Device:
 
     def __init__(self, name: str | int | Device = "cpu", index: int | None = None) -> None:
         if isinstance(name, Device):
+            name._require_memory()
             if index is None:
                 self.type, self.index = name.type, name.index
                 return
@@ -39,6 +43,9 @@ class Device:
             index = int(number)
         if kind == "cuda":
             kind = "gpu"
+        if kind in _names_only:
+            self.type, self.index, self.__class__ = kind, index, _Name
+            return
         if kind not in ("cpu", "gpu", "meta"):
             raise RuntimeError(f"Expected one of cpu, gpu (or its alias cuda), meta as device type, got {name!r}")
         if kind == "cpu" and index not in (None, 0):
@@ -67,7 +74,11 @@ class Device:
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (str(self),)
 
+    def _require_memory(self) -> None:
+        """Raise RuntimeError for a device that is only a name."""
+
     def __enter__(self) -> Device:
+        self._require_memory()
         _outer.set((*_outer.get(), _default.get()))
         _default.set(self)
         return self
@@ -78,6 +89,17 @@ class Device:
         _default.set(before)
 
 
+class _Name(Device):
+    """A device that programs may name and compare with others, but where no tensor can be."""
+
+    __slots__ = ()
+
+    def _require_memory(self) -> None:
+        raise RuntimeError(f"there is no device '{self}' here, but cpu, gpu (or its alias cuda) and meta")
+
+
+#: Other kinds of devices that have a name: `lucid.torch` puts PyTorch's there.
+_names_only: set[str] = set()
 #: What `type` says for a kind of device: `lucid.torch` puts a text for 'gpu' that reads 'cuda' and equals both.
 _type_names: dict[str, str] = {}
 _current_gpu: ContextVar[int] = ContextVar("lucid_current_gpu", default=0)
@@ -96,7 +118,11 @@ def chosen_device() -> Device | None:
 
 
 def default_device() -> Device:
-    """The device of new tensors: the one that was chosen, else 'cpu'."""
+    """The device of new tensors: the one that was chosen, else 'cpu'.
+
+    >>> lucid.get_default_device()
+    device(type='cpu')
+    """
     return chosen_device() or _CPU
 
 
@@ -111,5 +137,11 @@ def set_current_gpu(index: int) -> None:
 
 
 def set_default_device(device: str | Device | None) -> None:
-    """Make `device` the device of new tensors in this context; None returns to LUCID_DEVICE, or 'cpu'."""
+    """Make `device` the device of new tensors in this context; None returns to LUCID_DEVICE, or 'cpu'.
+
+    >>> lucid.set_default_device("meta")
+    >>> lucid.zeros(2).device
+    device(type='meta')
+    >>> lucid.set_default_device(None)
+    """
     _default.set(None if device is None else Device(device))

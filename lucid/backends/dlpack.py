@@ -1,7 +1,7 @@
 """Memory that goes to other libraries and comes from them in the capsules of DLPack, versioned ones and those before 1.0.
 
-NumPy and CuPy make the capsules and open them. NumPy has no bfloat16: such elements go and come as 16-bit integers, and the dtype
-that stands in the capsule is changed.
+NumPy and CuPy make the capsules and open them. They have no bfloat16 and no floating-point numbers of 8 bits: such elements go
+and come as unsigned integers, and the dtype that stands in the capsule is changed.
 """
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
+from .storage import bits_of
 
 Array = Any
 _HOST = 1, 3  # kDLCPU, kDLCUDAHost
-_UNSIGNED, _BFLOAT = 1, 4  # codes of dtypes
+_UNSIGNED = 1  # codes of dtypes
+_CODES = {_dtypes.bfloat16: 4, _dtypes.float8_e4m3fn: 10, _dtypes.float8_e4m3fnuz: 11, _dtypes.float8_e5m2: 12,
+          _dtypes.float8_e5m2fnuz: 13, _dtypes.float8_e8m0fnu: 14}
+_BY_CODE = {(code, 8 * dtype.itemsize): dtype for dtype, code in _CODES.items()}
 _TENSOR = {b"dltensor": 0, b"dltensor_versioned": 32}  # by the name of a capsule, where the DLTensor begins
 _DEVICE, _DTYPE = 8, 20  # in it
 _KEYWORDS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # whether NumPy writes and reads versioned capsules
@@ -27,18 +31,24 @@ _CAPSULE = type(np.empty(0).__dlpack__())
 
 def capsule_of(array: Array, stream: Any, max_version: tuple[int, int] | None, copy: bool | None) -> Any:
     """A capsule with the memory of `array`, or with a copy of it. Raises BufferError for memory that cannot be shared."""
+    dtype = array.dtype
+    array = bits_of(array)
+    code = _CODES.get(dtype)
     if array.__class__ is not np.ndarray:
-        return array.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+        capsule = (array if array.dtype == dtype else array.view(dtype if code is None else np.uint8)).__dlpack__(
+            stream=stream, max_version=max_version, copy=copy)
+        if code is not None and dtype.itemsize == 1:
+            _dtype(capsule)[0] = code
+        return capsule
     if stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
-    half = array.dtype == _dtypes.bfloat16
-    source = array.view(np.uint16) if half else array
+    source = array.view(f"u{dtype.itemsize}") if code is not None else array.view(dtype)
     if _KEYWORDS:
         capsule = source.__dlpack__(max_version=max_version, copy=copy)
     else:
         capsule = (source.copy() if copy else source).__dlpack__()
-    if half:
-        _dtype(capsule)[0] = _BFLOAT
+    if code is not None:
+        _dtype(capsule)[0] = code
     return capsule
 
 
@@ -81,12 +91,12 @@ def array_of(source: Any, copy: bool | None, on_gpu: Callable[[Any], Array]) -> 
         return array.copy() if copy else array
     capsule, copied = _asked(source, copy) if given else (source, False)
     dtype = _dtype(capsule)
-    half = tuple(dtype) == (_BFLOAT, 16)
-    if half:
+    unknown = _BY_CODE.get(tuple(dtype))
+    if unknown is not None:
         dtype[0] = _UNSIGNED
     array = np.from_dlpack(_Source(capsule))
-    if half:
-        array = array.view(_dtypes.bfloat16)
+    if unknown is not None:
+        array = array.view(unknown)
     return array.copy() if copy and not copied else array
 
 

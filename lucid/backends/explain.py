@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
+from .. import _dtypes
 from . import TABLES, gpu_module, sizes
 from .common import elementwise as common
 from .cpu import elementwise as cpu
@@ -43,6 +44,8 @@ def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu
     """
     if name not in ROWS:
         return _entry(name, device)
+    if any(dtype == stored.name for stored in _dtypes.STORED):
+        return Explanation("lucid.backends.stored.table", "a dtype for storage: what PyTorch computes with it, nothing else")
     if device == "gpu":
         return _on_gpu(ROWS[name])
     found: list[Explanation] = []

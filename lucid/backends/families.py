@@ -38,11 +38,12 @@ FAMILIES = {
     "random.gamma": "random_gamma",
     "random.pathwise": "standard_gamma_grad dirichlet_grad",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam multi_tensor_unscale",
-    "indexing.bounds": "check_bounds",
+    "indexing.bounds": "check_bounds check_nonzero",
     "elementwise.fused": "fused",
 }
 # Those of `lucid_kernels.cuda` alone: on the CPU the operations are made of others.
-OF_GPU = {"losses.nll_loss": "nll_loss nll_loss_grad", "indexing.take": "embedding index_select gather"}
+OF_GPU = {"losses.nll_loss": "nll_loss nll_loss_grad", "indexing.take": "embedding index_select gather",
+          "indexing.embedding_bag": "bag_edges bag_indices bag_lengths bag_sums bag_maxima"}
 for _row in ROWS.values():
     if _row.family:
         FAMILIES[_row.family] = f"{FAMILIES.get(_row.family, '')} {_row.name}"

@@ -19,7 +19,11 @@ __all__ = ["OutOfMemoryError", "empty_cache", "max_memory_allocated", "max_memor
 
 
 class OutOfMemoryError(MemoryError, RuntimeError):
-    """A GPU has no memory for an array, although what was free but kept was given back and the call tried again."""
+    """A GPU has no memory for an array, although what was free but kept was given back and the call tried again.
+
+    >>> issubclass(lucid.gpu.OutOfMemoryError, RuntimeError)
+    True
+    """
 
 
 def memory_allocated() -> int:

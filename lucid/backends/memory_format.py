@@ -14,6 +14,9 @@ class MemoryFormat(Enum):
 
     `contiguous_format` is row-major order. `channels_last` keeps the channels of a tensor (N, C, H, W) side by side,
     `channels_last_3d` those of (N, C, D, H, W). `preserve_format` is the order of the input.
+
+    >>> lucid.zeros(1, 2, 3, 4).contiguous(memory_format=lucid.channels_last).stride()
+    (24, 1, 8, 2)
     """
 
     contiguous_format = 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from .memory_format import in_memory_order
 from .pickling import Shared
-from .storage import Part, owner, part, take
+from .storage import Part, bits_of, owner, part, take
 
 
 class Block(mmap.mmap):
@@ -68,7 +68,7 @@ def share(array: np.ndarray) -> np.ndarray:
 
 def block_of(array: Any) -> Block | None:
     """The shared memory that `array` lies in, if it does."""
-    base = array
+    base = bits_of(array)
     while isinstance(base, np.ndarray):
         base = base.base
     return base if isinstance(base, Block) else None

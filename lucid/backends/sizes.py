@@ -14,6 +14,9 @@ LARGE, MIDDLE = 1 << 16, 1 << 11
 # Elements from which other kernels are used, of functions at which NumPy is slow: it takes 1 to 15 ns for each, and a kernel some
 # microseconds to be called. Numba is imported with the first array of as many.
 MANY = 1 << 12
+# Up to CHAINED elements a plan calls NumPy's loops without NumPy: of more the calls take no time that counts, and a chain lets go
+# of its arrays at its end.
+CHAINED = 1 << 14
 
 # ---- copies and conversions --------------------------------------------------------------------------------------------
 
@@ -50,6 +53,9 @@ INTERPRETER_FROM = 1 << 10
 
 # The sum of as many by a kernel takes 0.4 us, by NumPy 1.
 SUM_OF_ALL_FROM = 1 << 8
+# From as many on it is part of the kernel that computes the elements, in a plan: (x - y) ** 2 of float32 and its sum take 0.9 of
+# the time, of four million elements 0.7; of 65,536 1.04 times as long.
+TOTALS_FUSED_FROM = 1 << 18
 # Contiguous elements from which on our kernels reduce some of the axes: sums and norms of rows, logarithms of sums, variances. Of
 # 6,000 rows of ten elements they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
 SUM_FROM, LOGSUMEXP_FROM, VARIANCE_FROM = 1 << 13, 1 << 12, 1 << 11
@@ -97,6 +103,10 @@ COUNT_FEW = 1 << 14
 # Rows to search in, a call of NumPy's for each.
 SEARCH_FEW_ROWS = 16
 
+# Elements of which a GPU divides and repeats the gradient of a mean in one launch: to write more takes as long as a launch, and
+# the next kernel can read a view of one number. Reasoned, not measured.
+REPEATED_AT_ONCE = 1 << 20
+
 # ---- linear algebra, Fourier transforms --------------------------------------------------------------------------------
 
 # A vector that NumPy handles as fast as a kernel, once Numba is imported.
@@ -121,3 +131,5 @@ def are_few(x: Any) -> bool:
     """Whether NumPy computes the real array `x` as well as a kernel of elementwise arithmetic does."""
     size: int = x.size
     return size < MIDDLE or (size < LARGE and x.itemsize > 2)
+# Bytes of the weights of convolutions that are kept on a GPU as its tensor cores read them, and how many are looked at.
+PACKED_WEIGHTS, PACKED_WEIGHTS_SEEN = 1 << 28, 1 << 10

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _dtypes
 from .memory_format import in_memory_order, inverse, memory_axes
+from .stored_array import StoredArray, as_stored, bits_dtype
 
 Array = Any
 
@@ -21,9 +23,12 @@ class Part(NamedTuple):
 
 
 def owner(array: Array) -> Array:
-    """The array whose memory `array` shows, if a copy of it would have the same layout; else `array` itself."""
+    """The array whose memory `array` shows, if a copy of it would have the same layout; else `array` itself. Of a stored array
+    it is that of its bits.
+    """
     if not has_memory(array):
         return array
+    array = bits_of(array)
     base = below = array
     while below is not None and below.__class__ is array.__class__:
         base = below
@@ -44,6 +49,10 @@ def take(whole: Array, place: Part | None) -> Array:
     if place is None:
         return whole
     offset, shape, strides, dtype = place
+    if dtype.__class__ in _dtypes.STORED_CLASSES:
+        bits = take(bits_of(whole), place._replace(dtype=bits_dtype(dtype)))
+        return as_stored(bits, dtype, whole)
+    whole = bits_of(whole)
     if _on_host(whole):
         memory = whole.ravel(order="K").view(np.uint8)  # no copy: an owner has no gaps
         return np.ndarray(shape, dtype, memory, offset, strides)
@@ -72,7 +81,7 @@ def follow(whole: Array, result: Array, array: Array) -> Array | None:
     if result is whole:
         return array
     recast = result.dtype != whole.dtype
-    if not has_memory(result) or layout(result) != layout(whole) or (recast and array.dtype != whole.dtype):
+    if not has_memory(result) or memory_axes(result) != memory_axes(whole) or (recast and array.dtype != whole.dtype):
         return None
     offset, shape, strides, dtype = address(array) - address(whole), array.shape, array.strides, array.dtype
     if recast:
@@ -81,17 +90,9 @@ def follow(whole: Array, result: Array, array: Array) -> Array | None:
     return take(result, Part(offset, shape, strides, dtype))
 
 
-Layout = tuple[int, ...]  # the dimensions of a gapless array from the outermost in memory to the innermost
-
-
-def layout(array: Array) -> Layout:
-    """How the elements of `array` lie in memory."""
-    return memory_axes(array)
-
-
-def lay_out(array: Array, wanted: Layout) -> Array:
+def lay_out(array: Array, wanted: tuple[int, ...]) -> Array:
     """`array`, or a copy of it without gaps, with the dimensions in memory in the order `wanted`."""
-    if layout(array) == wanted:
+    if memory_axes(array) == wanted:
         return array
     return array.transpose(wanted).copy().transpose(inverse(wanted))
 
@@ -103,6 +104,18 @@ def copy(array: Array, memo: dict[int, Any]) -> Array:
         memo[id(whole)] = in_memory_order(whole, lambda original: original.copy())
         memo.setdefault(id(memo), []).append(whole)  # keeps its id from being used again, as `copy.deepcopy` does
     return take(memo[id(whole)], part(whole, array))
+
+
+def bits_of(array: Array) -> Array:
+    """The integers that hold the bits of a stored array; any other array itself."""
+    return array.value if array.__class__ is StoredArray else array
+
+
+def elements_of(memory: Array, array: Array) -> Array:
+    """The `owner` of a stored `array` as an array of its dtype; of any other array the owner itself."""
+    if array.dtype.__class__ not in _dtypes.STORED_CLASSES or memory.dtype != bits_of(array).dtype:
+        return memory
+    return as_stored(memory, array.dtype)
 
 
 def _on_host(array: Array) -> bool:
@@ -125,9 +138,11 @@ def span(array: Array) -> tuple[int, int]:
 
 def has_memory(array: Array) -> bool:
     """Whether there is memory to share: not on the device meta."""
+    array = bits_of(array)
     return _on_host(array) or hasattr(array, "data")
 
 
 def address(array: Array) -> int:
     """The address of the first element."""
+    array = bits_of(array)
     return int(array.ctypes.data if _on_host(array) else array.data.ptr)

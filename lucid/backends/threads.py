@@ -25,6 +25,12 @@ def set_num_threads(num: int) -> None:
     The default is what NUMBA_NUM_THREADS or OMP_NUM_THREADS say, else the CPUs that the process may use. The kernels of a process
     that was forked while other Python threads lived use one, whatever `num` is. As in PyTorch, raises RuntimeError unless
     `num` is a positive integer.
+
+    >>> before = lucid.get_num_threads()
+    >>> lucid.set_num_threads(1)
+    >>> lucid.get_num_threads()
+    1
+    >>> lucid.set_num_threads(before)
     """
     if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
@@ -37,7 +43,11 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_threads() -> int:
-    """The number of threads that operations on a CPU use."""
+    """The number of threads that operations on a CPU use.
+
+    >>> lucid.get_num_threads() >= 1
+    True
+    """
     return threads.get_num_threads()
 
 

@@ -4,7 +4,7 @@
 `complex`: complex numbers by their parts.
 `creation`: new arrays.
 `manipulation`, `views`, `pad`: other shapes, copied or as views; padding.
-`indexing`, `slices`, `embedding_bag`: elements by index; arrays made of parts of others; sums of table rows.
+`indexing`, `slices`: elements by index; arrays made of parts of others.
 `reductions`, `scans`: reductions; running sums, products and extremes.
 `sorting`: order statistics and searches.
 `matmul`, `linear`, `vectors`: products of matrices; `linear` and its gradients; products and distances of vectors.

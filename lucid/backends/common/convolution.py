@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .windows import Sizes, in_float32, matches, output_length
+from lucid_kernels.windows import window_counts
+
+from .windows import Sizes, in_float32, matches
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -110,7 +112,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
                out: Array | None = None) -> Array:
         """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,)."""
         geometry, kernel = (stride, padding, dilation), weight.shape[2:]
-        lengths = tuple(map(output_length, x.shape[2:], kernel, *geometry))
+        lengths = window_counts(x.shape[2:], kernel, *geometry)
         shape = (x.shape[0], weight.shape[0], *lengths)
         if _is_flat(kernel, stride, padding):
             return kernels["conv2d"](flat(x), flat(weight), bias, **upright(*geometry, groups)).reshape(shape)

@@ -74,11 +74,9 @@ def table(xp: Any, scatter_add: Kernel, combine_at: Kernel) -> dict[str, Kernel]
         """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
         return x[spot(indices, axis)]
 
-    def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
-        """Zeros of `shape` with `g` added where `gather` would read."""
-        result = xp.zeros(shape, g.dtype)
-        accumulate_at(result, spot(indices, axis), g)
-        return result
+    def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int, unique: bool = False) -> Array:
+        """Zeros of `shape` with `g` added where `gather` would read; `unique` says that no element is named twice."""
+        return scatter_new(g, shape=shape, index=spot(indices, axis), unique=unique)
 
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False,
                 out: Array | None = None) -> Array:

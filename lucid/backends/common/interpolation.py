@@ -20,6 +20,9 @@ Sizes = tuple[int, ...]
 _CUBIC, _SMOOTH_CUBIC = -0.75, -0.5
 
 
+_OF_BYTES = " of bytes"
+
+
 class Band(NamedTuple):
     """A matrix whose row i has weights[i, :counts[i]] from column starts[i] on, and else zeros."""
 
@@ -72,9 +75,20 @@ def _smooth_band(length: int, wanted: int, step: float, mode: str, dtype: np.dty
     return Band(starts, counts, (weights / weights.sum(1, keepdims=True)).astype(dtype))
 
 
+def _in_fixed_point(weights: np.ndarray) -> np.ndarray:
+    """The weights of bytes, with as many binary places as let the largest one fit into 16 bits, and at most 22: as in PyTorch,
+    so that the same pixels come out.
+    """
+    places = next((n for n in range(22) if int(0.5 + weights.max() * 2 ** (n + 1)) >= 1 << 15), 22)
+    return np.trunc(weights * 2.0 ** places + np.copysign(0.5, weights)) / 2.0 ** places
+
+
 @functools.lru_cache(maxsize=128)
 def _band(length: int, wanted: int, step: float, mode: str, align_corners: bool, dtype: np.dtype) -> Band | None:
     """What takes `length` elements to `wanted` along one dimension; None is the identity."""
+    if mode.endswith(_OF_BYTES):
+        band = _band(length, wanted, step, mode.removesuffix(_OF_BYTES), align_corners, dtype)
+        return None if band is None else band._replace(weights=_in_fixed_point(band.weights))
     if wanted == length and step == 1 and mode != "cubic":  # whose weights of 0 make NaN of inf beside it, as in PyTorch
         return None
     if mode.startswith("smooth"):

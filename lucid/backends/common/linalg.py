@@ -17,7 +17,14 @@ Kernel = Callable[..., Any]
 
 
 class LinAlgError(RuntimeError):
-    """A matrix for which the operation has no result, such as a singular one."""
+    """A matrix for which the operation has no result, such as a singular one.
+
+    >>> try:
+    ...     lucid.linalg.inv(lucid.zeros(2, 2))
+    ... except lucid.linalg.LinAlgError:
+    ...     print("singular")
+    singular
+    """
 
 
 def report_unknown_pivots(xp: Any, factor: Array, info: Array) -> None:

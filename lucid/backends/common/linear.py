@@ -29,8 +29,10 @@ def add_in_place(result: Array, bias: Array) -> Array:
     return result
 
 
-def table(matmul: Kernel, total: Kernel, reshape: Kernel, add: Kernel = add_in_place) -> dict[str, Kernel]:
-    """The operations, of the operations `matmul`, `sum` and `reshape` of a backend, and what adds a bias in place."""
+def table(matmul: Kernel, total: Kernel, rows_of: Kernel, add: Kernel = add_in_place) -> dict[str, Kernel]:
+    """The operations, of the operations `matmul` and `sum` of a backend, what makes one matrix of the rows of a stack, and what
+    adds a bias in place.
+    """
 
     def linear(x: Array, weight: Array, bias: Array | None) -> Array:
         """``x @ weight.T + bias`` for `x` of shape (..., in), `weight` (out, in) and `bias` (out,) or None."""
@@ -43,9 +45,53 @@ def table(matmul: Kernel, total: Kernel, reshape: Kernel, add: Kernel = add_in_p
 
         That of the weight is computed if `x` is given, that of `x` if `weight` is, the others are None.
         """
-        rows = rows_of(g, reshape)
+        rows = rows_of(g)
         to_x = None if weight is None else matmul(g, conjugate(weight))
-        to_weight = None if x is None else matmul(rows, conjugate(rows_of(x, reshape)), transpose_a=True)
+        to_weight = None if x is None else matmul(rows, conjugate(rows_of(x)), transpose_a=True)
         return to_x, to_weight, total(rows, axis=0, keepdims=False) if with_bias else None
 
     return {"linear": linear, "linear_grad": linear_grad}
+
+
+def activated(entries: dict[str, Kernel]) -> dict[str, Kernel]:
+    """`linear` with an activation, and with one between two layers, of the operations of a backend by the time of a call.
+
+    GELU is its approximation by tanh.
+    """
+
+    def linear_relu(x: Array, weight: Array, bias: Array) -> Array:
+        """ReLU of `linear`."""
+        return entries["relu"](entries["linear"](x, weight, bias))
+
+    def linear_gelu(x: Array, weight: Array, bias: Array, *, keep: bool) -> tuple[Array, Array | None]:
+        """GELU of `linear`, and its argument, or None without `keep`."""
+        before = entries["linear"](x, weight, bias)
+        return entries["gelu"](before, approximate="tanh"), before if keep else None
+
+    def perceptron_relu(x: Array, weight: Array, bias: Array, weight2: Array, bias2: Array, *, keep: bool
+                        ) -> tuple[Array, Array | None, Array | None]:
+        """`linear` of ReLU of `linear`; with `keep` also the result of ReLU, and what else `perceptron_grad` takes, or None."""
+        hidden = entries["linear_relu"](x, weight, bias)
+        return entries["linear"](hidden, weight2, bias2), hidden if keep else None, None
+
+    def perceptron_gelu(x: Array, weight: Array, bias: Array, weight2: Array, bias2: Array, *, keep: bool
+                        ) -> tuple[Array, Array | None, Array | None]:
+        """`linear` of GELU of `linear`; with `keep` also the result of GELU and its argument."""
+        hidden, before = entries["linear_gelu"](x, weight, bias, keep=keep)
+        return entries["linear"](hidden, weight2, bias2), hidden if keep else None, before
+
+    def perceptron_grad(g: Array, x: Array, hidden: Array, kept: Array | None, weight: Array, weight2: Array, *, activation: str,
+                        needs: tuple[bool, ...]) -> tuple[Array | None, ...]:
+        """The gradients of the five arguments of `perceptron_relu` or `perceptron_gelu` that are in `needs`."""
+        needs_x, needs_weight, needs_bias, needs_weight2, needs_bias2 = needs
+        linear_grad = entries["linear_grad"]
+        to_hidden, to_weight2, to_bias2 = linear_grad(g, hidden if needs_weight2 else None, weight2, with_bias=needs_bias2)
+        if activation == "relu":
+            passed = entries["relu_grad"](to_hidden, hidden)
+        else:
+            passed = entries["gelu_grad"](to_hidden, kept, approximate="tanh")
+        first = linear_grad(passed, x if needs_weight else None, weight if needs_x else None, with_bias=needs_bias)
+        return *first, to_weight2, to_bias2
+
+    return {"linear_relu": linear_relu, "linear_gelu": linear_gelu, "perceptron_relu": perceptron_relu,
+            "perceptron_gelu": perceptron_gelu, "perceptron_grad": perceptron_grad}

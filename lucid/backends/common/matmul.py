@@ -9,8 +9,14 @@ Array = Any
 Kernel = Callable[..., Any]
 
 
-def table(product: Callable[[Array, Array], Array], few: int) -> dict[str, Kernel]:
-    """The operation by the `product` of matrices, and of vectors of fewer than so many elements."""
+def _rows(x: Array) -> Array:
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def table(product: Callable[[Array, Array], Array], few: int, rows_of: Kernel = _rows) -> dict[str, Kernel]:
+    """The operation by the `product` of matrices, and of vectors of fewer than so many elements; `rows_of` makes one matrix of
+    the rows of a stack.
+    """
 
     def matmul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
         """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request; a vector stands
@@ -27,7 +33,7 @@ def table(product: Callable[[Array, Array], Array], few: int) -> dict[str, Kerne
             return full.reshape((*full.shape[:-2], *rows, *columns))
         if a.ndim > 2 and b.ndim == 2 and not transpose_a:
             # One product, not one for each matrix of the stack.
-            rows = product(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b.T if transpose_b else b)
+            rows = product(rows_of(a), b.T if transpose_b else b)
             return rows.reshape(*a.shape[:-1], rows.shape[1])
         return product(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
 

@@ -14,6 +14,14 @@ Array = Any
 Kernel = Callable[..., Any]
 
 
+def unreduced(array: Array, ndim: int, axis: Any, keepdims: bool) -> Array:
+    """A view of a reduced array with the reduced of `ndim` dimensions put back, unless all are reduced: then it broadcasts."""
+    if keepdims or axis is None:
+        return array
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return array[tuple([None if number in axes else slice(None) for number in range(ndim)])]
+
+
 def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy); `reduce` has its functions `sum`, `prod`, `any`, `all`, `max` and `min`, or faster
     ones.
@@ -90,11 +98,11 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
         """The variance, of as many degrees of freedom as there are elements less `correction`."""
         wider = wide(x)
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        count = math.prod(x.shape[a] for a in axes)
-        centred = wider - mean(wider, axis=axis, keepdims=True)
+        count = math.prod([x.shape[a] for a in axes])
+        centred = wider - reduce.sum(wider, axis=axis, keepdims=True) / float(count)
         squares = centred * centred if x.dtype.kind != "c" else xp.square(centred.real) + xp.square(centred.imag)
         total = reduce.sum(squares, axis=axis, keepdims=keepdims)
-        result = total / builtins.max(count - correction, 0)  # NaN if no degree of freedom is left: 0 / 0
+        result = total / float(builtins.max(count - correction, 0))  # NaN if no degree of freedom is left: 0 / 0
         return result.astype(total.dtype if x.dtype.kind == "c" else x.dtype, copy=False)
 
     def std(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
@@ -131,11 +139,52 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
         result = xp.sqrt(reduce.sum(wider * wider, axis=axis, keepdims=keepdims))
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
+    def extreme(x: Array, *, axis: Any, keepdims: bool, smallest: bool, sizes: bool) -> tuple[Array, Array]:
+        """The largest elements, or the `smallest`, or those of the `sizes` of the elements; and how many are equal to it, or NaN
+        as it is, in the dtype of sums.
+        """
+        wider = wide(xp.abs(x) if sizes else x)
+        peak = (reduce.min if smallest else reduce.max)(wider, axis=axis, keepdims=True)
+        ties = reduce.sum((wider == peak) | ((wider != wider) & (peak != peak)), axis=axis, keepdims=True).astype(wider.dtype)
+        if not keepdims:
+            axes = tuple(range(x.ndim)) if axis is None else axis
+            peak, ties = peak.squeeze(axes), ties.squeeze(axes)
+        return xp.asarray(peak).astype(x.dtype, copy=False), xp.asarray(ties)
+
+    def extreme_grad(g: Array, x: Array, y: Array, ties: Array, *, axis: Any, keepdims: bool, rule: str) -> Array:
+        """The gradient `g` of `y`, the extremes of `x`, for its `ties`. `rule`: NaN share it ('max'), make all NaN ('amax'), or
+        share it as the `sizes` do, each in its direction ('norm').
+        """
+        g, y, ties = (unreduced(array, x.ndim, axis, keepdims) for array in (g, y, ties))
+        place = xp.abs(x) if rule == "norm" else x
+        chosen = place == y
+        if rule == "amax":
+            ties = xp.where(y == y, ties, ties.dtype.type(0))
+        else:
+            chosen = chosen | ((place != place) & (y != y))
+        share = (wide(g) / ties).astype(g.dtype, copy=False)
+        if rule == "max":
+            return xp.where(chosen, share, g.dtype.type(0))
+        share = share * chosen.astype(g.dtype)
+        return sign(x) * share if rule == "norm" else share
+
+    def sign(x: Array) -> Array:
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+    def norm_grad(g: Array, x: Array, y: Array, *, axis: tuple[int, ...] | None, keepdims: bool, order: float) -> Array:
+        """The gradient `g` of the norms `y` of an order that is neither 0, 2 nor infinite, of real `x` along it."""
+        g, y = (wide(unreduced(array, x.ndim, axis, keepdims)) for array in (g, y))
+        size = wide(xp.abs(x))
+        if order != 1:
+            zero = y == 0
+            size = xp.where(size == 0, size.dtype.type(1), size) if order < 2 else size
+            g = xp.where(zero, g.dtype.type(0), g) if order < 0 else g
+            g = (size / xp.where(zero, y.dtype.type(1), y)) ** (order - 1) * g
+        return (sign(wide(x)) * g).astype(x.dtype, copy=False)
+
     def norm2_grad(g: Array, x: Array, y: Array, *, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
         """The gradient `g` of the norms `y` of real `x` along it: 0 where `y` is, as `x` is there."""
-        if not keepdims and axis is not None:
-            index = tuple([None if number in axis else slice(None) for number in range(x.ndim)])
-            g, y = g[index], y[index]
+        g, y = (unreduced(array, x.ndim, axis, keepdims) for array in (g, y))
         return x / (y + (y == 0)) * g
 
     def norm(x: Array, *, axis: Any, keepdims: bool, order: float) -> Array:
@@ -144,6 +193,7 @@ def table(xp: Any, reduce: Any) -> dict[str, Kernel]:
         result = reduce.sum(size ** order, axis=axis, keepdims=keepdims) ** (1 / order)
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
-    functions: tuple[Kernel, ...] = (all, any, argmax, argmin, logsumexp, max, max_with_indices, mean, min, min_with_indices,
-                                     nansum, norm, norm2, norm2_grad, prod, std, std_mean, sum, var, var_mean)
+    functions: tuple[Kernel, ...] = (all, any, argmax, argmin, extreme, extreme_grad, logsumexp, max, max_with_indices, mean, min,
+                                     min_with_indices, nansum, norm, norm2, norm2_grad, norm_grad, prod, std, std_mean, sum, var,
+                                     var_mean)
     return {function.__name__: function for function in functions}

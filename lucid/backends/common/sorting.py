@@ -56,10 +56,10 @@ def table(xp: Any) -> dict[str, Kernel]:
     return {"bincount": bincount, "count_bins": count_bins, "lexsort": lexsort, "median": median}
 
 
-def order(xp: Any, x: Array, axis: int, descending: bool) -> Array:
-    """The stable sorting permutation along `axis` on `xp`; NaN counts as the largest number."""
+def order(argsort: Kernel, x: Array, axis: int, descending: bool) -> Array:
+    """The stable sorting permutation along `axis` by the `argsort` of NumPy or CuPy; NaN counts as the largest number."""
     keys = wide(x)
     if not descending:
-        return xp.argsort(keys, axis=axis, kind="stable")
+        return argsort(keys, axis=axis, kind="stable")
     reverse = (*(slice(None),) * axis, slice(None, None, -1))
-    return x.shape[axis] - 1 - xp.argsort(keys[reverse], axis=axis, kind="stable")[reverse]
+    return x.shape[axis] - 1 - argsort(keys[reverse], axis=axis, kind="stable")[reverse]

@@ -5,7 +5,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .windows import Sizes, in_float32, matches, output_length
+from lucid_kernels.windows import window_counts
+
+from .windows import Sizes, in_float32, matches
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -26,13 +28,14 @@ def _tiled(images: Array, kernel_size: Sizes) -> Array:
 def table(xp: Any, copy: Kernel) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy) with its `copy(target, source)`."""
 
-    def blocks(shape: Sizes, kernel_size: Sizes, *geometry: Sizes) -> tuple[Sizes, list[tuple[Any, Any]]]:
+    def blocks(shape: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+               ) -> tuple[Sizes, list[tuple[Any, Any]]]:
         """The shape (N, C, KH, KW, OH, OW) of the columns of images of `shape`, and for each tap the index of its outputs in
         them and that of the elements that they meet.
         """
-        outputs = tuple(map(output_length, shape[2:], kernel_size, *geometry))
+        outputs = window_counts(shape[2:], kernel_size, stride, padding, dilation)
         rows, columns = (matches(length, *rest) for length, *rest in
-                         zip(shape[2:], outputs, kernel_size, *geometry, strict=True))
+                         zip(shape[2:], outputs, kernel_size, stride, padding, dilation, strict=True))
         pairs = [((slice(None), slice(None), i, j, inside, within), (slice(None), slice(None), source, origin))
                  for i, (inside, source) in enumerate(rows) for j, (within, origin) in enumerate(columns)]
         return (*shape[:2], *kernel_size, *outputs), pairs

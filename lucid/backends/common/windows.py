@@ -36,7 +36,3 @@ def matches(length: int, outputs: int, taps: int, stride: int, padding: int, dil
         start = first * stride + offset
         found.append((slice(first, last), slice(start, start + (last - first) * stride, stride)))
     return found
-
-
-def output_length(length: int, taps: int, stride: int, padding: int, dilation: int) -> int:
-    return (length + 2 * padding - dilation * (taps - 1) - 1) // stride + 1

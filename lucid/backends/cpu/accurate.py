@@ -15,6 +15,7 @@ from ..sizes import MANY
 
 Array = Any
 Function = Callable[..., Any]
+_WIDE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)  # of a class NumPy makes a dtype first, a fifth of the time of a cast
 
 
 def is_inexact(row: Row) -> bool:
@@ -25,7 +26,7 @@ def is_inexact(row: Row) -> bool:
 def unary(function: Function, x: Array, out: Array | None) -> Array:
     """``function(x)`` of float32."""
     if out is None and x.size < MANY:
-        return function(x.astype(np.float64)).astype(np.float32)
+        return function(x.astype(_WIDE)).astype(_SINGLE)
     return function(x, out=np.empty_like(x) if out is None else out, dtype=np.float64, casting="same_kind")  # block by block
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families
-from ..common import attention, complex, ldl, linalg_gradients
+from ..common import attention, complex, ldl, linalg_gradients, linear
 from ..device import Device
 from ..merge import merge
 from . import (
@@ -41,4 +41,5 @@ TABLE.update(merge(
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, interpreter.table(TABLE), complex.table(np, TABLE), nll_loss.table(TABLE), vectors.table(TABLE), fft.table(TABLE),
-    linalg_gradients.table(np, TABLE), convolution.table(TABLE), interpolation.table(TABLE), attention.table(np, TABLE)))
+    linalg_gradients.table(np, TABLE), convolution.table(TABLE), interpolation.table(TABLE), attention.table(np, TABLE),
+    linear.activated(TABLE)))

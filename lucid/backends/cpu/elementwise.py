@@ -22,6 +22,7 @@ from ..half_precision import HALVES, rounded
 from ..memory_format import in_memory_order
 from ..sizes import LARGE, MIDDLE
 from . import accurate, half_precision, ufunc_loops
+from .undispatched import undispatched
 
 Array = Any
 Function = Callable[..., Any]
@@ -49,7 +50,7 @@ def _entry(row: Row, entries: dict[str, Function]) -> Function:
 
 def numpy_function(row: Row) -> Function:
     """NumPy's function, or the one in its place."""
-    found: Function = COMPOSITIONS[row.name] if row.function == COMPOSED else getattr(np, row.source)
+    found: Function = COMPOSITIONS[row.name] if row.function == COMPOSED else undispatched(getattr(np, row.source))
     return found
 
 
@@ -58,7 +59,7 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
 
     There is a form for each number of operands: passing on any took 1.05 of the time of small arrays.
     """
-    few_in_float32, exact = row.few_in_float32, accurate.is_inexact(row)
+    few_in_float32, exact, ufunc = row.few_in_float32, accurate.is_inexact(row), row.function != COMPOSED
     in_float32 = accurate.exact(row, function)
     if not others and not few_in_float32 and not exact:
         return function
@@ -95,6 +96,8 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
             return accurate.binary(function, a, b, out)
         if few_in_float32 and x.itemsize == 2 and x.dtype in HALVES:
             return rounded(in_float32, (a, b), out, {})
+        if ufunc and b.__class__ in (float, int) and x.dtype.char in common.NUMBERS:
+            b = common.NUMBERS[x.dtype.char][b]
         return function(a, b) if out is None else function(a, b, out=out)
 
     def ternary(x: Array, a: Any, b: Any, *, out: Array | None = None) -> Any:

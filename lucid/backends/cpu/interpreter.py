@@ -17,6 +17,7 @@ from ..elementwise import ROWS
 from ..elementwise.row import COMPOSED, PRIMITIVE
 from ..sizes import INTERPRETER_FROM
 from . import accurate
+from .undispatched import undispatched
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -25,12 +26,14 @@ _FUNCTIONS: dict[str, Kernel] = {row.name: accurate.function(row.name) for row i
                                  if row.formula == PRIMITIVE and row.function != COMPOSED
                                  and (row.name in ARITHMETIC or not row.family)}
 # The operations of formulas that are none of tensors; and NumPy's power, without the special cases of its table entry.
-_FUNCTIONS |= {"rint": np.rint, "where": np.where, "power": np.power}
+_FUNCTIONS |= {"rint": np.rint, "where": undispatched(np.where), "power": np.power}
 
 
 def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """`fused` for small and large arrays; `kernels` is the table of all operations."""
-    def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
+    def fused(*arrays: Array, program: Program, out: Any = None, totals: tuple[tuple[int, tuple[int, ...]], ...] = ()) -> Any:
+        if totals:
+            return _with_totals(arrays, program, totals)
         if program.by_steps and _are_small(arrays):
             steps = program.kernels.get("steps")
             if steps is None:
@@ -49,6 +52,17 @@ def _compiled() -> Kernel:
     from lucid_kernels.cpu.elementwise import fused  # imports Numba
 
     return fused.fused
+
+
+def _with_totals(arrays: tuple[Array, ...], program: Program, totals: tuple[tuple[int, tuple[int, ...]], ...]) -> Any:
+    """The results of `program`, and instead of the last ones their sums, each divided by a number and with a shape of its own."""
+    from lucid_kernels.cpu.reduction.fused_totals import fused_with_totals
+
+    results, sums = fused_with_totals(*arrays, program=program, totals=len(totals))
+    dtypes = program.dtypes[len(results):]
+    results += [np.asarray(total / divisor, dtype).reshape(shape)
+                for total, dtype, (divisor, shape) in zip(sums, dtypes, totals, strict=True)]
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 def _are_small(arrays: tuple[Array | None, ...]) -> bool:

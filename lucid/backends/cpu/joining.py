@@ -11,25 +11,26 @@ from lucid_kernels.cpu.runtime.allocator import empty
 from .. import sizes
 from ..common import manipulation
 from .copies import copy_into
+from .undispatched import undispatched
 
 Array = np.ndarray[Any, Any]
-
+_concatenate = undispatched(np.concatenate)
 
 
 def concatenate(*arrays: Array, axis: int) -> Any:
     """The arrays one after the other along `axis`."""
     if not _pay_for_join(arrays, axis) or not _alike(arrays, axis):
-        return np.concatenate(arrays, axis=axis)
+        return _concatenate(arrays, axis=axis)
     return _joined(arrays, axis)
 
 
 def stack(*arrays: Array, axis: int) -> Any:
     """The arrays along a new `axis`."""
     if not 0 <= axis <= arrays[0].ndim or not _pay_for_join(arrays, axis):
-        return manipulation.stack(np.concatenate, arrays, axis)
+        return manipulation.stack(_concatenate, arrays, axis)
     place = (*(slice(None),) * axis, None)
     expanded = [array[place] for array in arrays]  # a tenth of the time of `expand_dims`
-    return _joined(expanded, axis) if _alike(expanded, axis) else manipulation.stack(np.concatenate, arrays, axis)
+    return _joined(expanded, axis) if _alike(expanded, axis) else manipulation.stack(_concatenate, arrays, axis)
 
 
 def _alike(arrays: Sequence[Array], axis: int) -> bool:
@@ -50,6 +51,8 @@ def _pay_for_join(arrays: Sequence[Array], axis: int) -> bool:
     total = 0
     for array in arrays:
         total += array.nbytes
+    if total < sizes.JOIN_RUNS:  # too few bytes for so many runs
+        return False
     lines = math.prod(arrays[0].shape[:axis])
     if lines < sizes.JOIN_RUNS_OF_EACH and total < len(arrays) * sizes.JOIN_BYTES_OF_EACH:
         return False

@@ -51,16 +51,18 @@ def roll(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Any:
         steps = sum([step for step, other in zip(shift, axis) if other == dim]) % length
         halves = ((slice(steps, None), slice(length - steps)), (slice(steps), slice(length - steps, None)))
         parts = [(to[(*lead, there)], given[(*lead, here)]) for to, given in parts for there, here in halves]
-    put = np.copyto if x.nbytes < COPY_ROWS_BYTES else copy_into
     for to, given in parts:
-        put(to, given)
+        if x.nbytes < COPY_ROWS_BYTES:
+            to[...] = given
+        else:
+            copy_into(to, given)
     return result
 
 
 def broadcast_to(x: Array, *, shape: tuple[int, ...]) -> Array:
-    """NumPy's takes eight times as long. Of a view it would be one of that, not of the memory that both are in."""
+    """NumPy's takes eight times as long. A view of the result is one of the memory that `x` is in, as NumPy's result is."""
     lead = len(shape) - x.ndim
-    if x.base is not None or lead < 0 or not x.size or not x.flags.c_contiguous or x.shape == shape:
+    if lead < 0 or not x.size or not x.flags.c_contiguous or x.shape == shape:
         return _broadcast(x, shape)
     steps = [0] * lead
     for own, length, step in zip(x.shape, shape[lead:], x.strides, strict=True):
@@ -68,7 +70,7 @@ def broadcast_to(x: Array, *, shape: tuple[int, ...]) -> Array:
             return _broadcast(x, shape)  # raises
         steps.append(step if own == length else 0)
     result: Array = np.ndarray(shape, x.dtype, x, 0, steps)
-    return result
+    return result if x.base is None else result[...]
 
 
 def _broadcast(x: Array, shape: tuple[int, ...]) -> Array:

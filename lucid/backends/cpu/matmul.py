@@ -1,6 +1,7 @@
 """The product of matrices and `linear` on the CPU, by our kernels."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -14,20 +15,22 @@ from ..half_precision import HALVES, wide
 from ..merge import merge
 from ..sizes import LARGE
 from .copies import reshape
-from .reduction.sums import sum
+from .reduction.sums import is_row_by_row, sum
 
 Array = Any
+are_small = kernels.are_small
 Kernel = Callable[..., Any]
 
 
 def _product(a: Array, b: Array) -> Array:
-    if a.dtype in HALVES:  # BLAS has none of them, and sums belong in float32
+    if a.itemsize == 2 and a.dtype in HALVES:  # BLAS has none of them, and sums belong in float32
         return kernels.matmul(wide(a), wide(b)).astype(a.dtype)
     return kernels.matmul(a, b)
 
 
 _matmul = common_matmul.table(_product, LARGE)
-_shared = SimpleNamespace(**common_linear.table(_matmul["matmul"], sum, reshape))
+_rows_of = functools.partial(common_linear.rows_of, reshape=reshape)
+_shared = SimpleNamespace(**common_linear.table(_matmul["matmul"], sum, _rows_of))
 
 
 def linear(x: Array, weight: Array, bias: Array | None) -> Array:
@@ -38,7 +41,7 @@ def linear(x: Array, weight: Array, bias: Array | None) -> Array:
     bias = np.ascontiguousarray(bias)  # added while the product is written
     if x.ndim == 2:
         return kernels.matmul(x, weight.T, bias)
-    rows = kernels.matmul(common_linear.rows_of(x, reshape), weight.T, bias)
+    rows = kernels.matmul(_rows_of(x), weight.T, bias)
     return rows.reshape(*x.shape[:-1], rows.shape[1])
 
 
@@ -48,7 +51,7 @@ def linear_grad(g: Array, x: Array | None, weight: Array | None, *, with_bias: b
     if x is None or not with_bias or g.dtype in HALVES:
         return _shared.linear_grad(g, x, weight, with_bias=with_bias)
     to_x = None if weight is None else _matmul["matmul"](g, common_linear.conjugate(weight))
-    rows, inputs = common_linear.rows_of(g, reshape), common_linear.rows_of(x, reshape)
+    rows, inputs = _rows_of(g), _rows_of(x)
     to_weight, to_bias = kernels.matmul_and_sums(rows.T, common_linear.conjugate(inputs))
     return to_x, to_weight, sum(rows, axis=0, keepdims=False) if to_bias is None else to_bias
 
@@ -58,10 +61,9 @@ def _linear_of(x: Array, weight: Array, bias: Array | None) -> Kernel | None:
     if bias is None or not x.dtype == weight.dtype == bias.dtype or x.ndim != 2 or not bias.flags.c_contiguous or (
             not kernels.are_small(x, weight.T)):
         return None
-    multiply = np.matmul
 
     def linear_of(x: Array, weight: Array, bias: Array) -> Array:
-        result = multiply(x, weight.T)
+        result = x.dot(weight.T)
         result += bias
         return result
 
@@ -70,13 +72,15 @@ def _linear_of(x: Array, weight: Array, bias: Array | None) -> Kernel | None:
 
 def _linear_grad_of(g: Array, x: Array | None, weight: Array | None, *, with_bias: bool) -> Kernel | None:
     """The same of `linear_grad`."""
-    if x is None or weight is None or not with_bias or not g.dtype == x.dtype == weight.dtype or g.ndim != 2 or x.ndim != 2 or (
-            not (kernels.are_small(g, weight) and kernels.are_small(g.T, x))):
+    if x is None or not with_bias or g.dtype != x.dtype or g.ndim != 2 or x.ndim != 2 or not kernels.are_small(g.T, x):
         return None
-    multiply = np.matmul
+    if weight is not None and (g.dtype != weight.dtype or not kernels.are_small(g, weight)):
+        return None
+    to_bias: Kernel = functools.partial(np.add.reduce, axis=0) if is_row_by_row(g) else functools.partial(
+        sum, axis=0, keepdims=False)
 
-    def linear_grad_of(g: Array, x: Array, weight: Array, *, with_bias: bool) -> tuple[Array, Array, Array]:
-        return multiply(g, weight), multiply(g.T, x), sum(g, axis=0, keepdims=False)
+    def linear_grad_of(g: Array, x: Array, weight: Array | None, *, with_bias: bool) -> tuple[Array | None, Array, Array]:
+        return None if weight is None else g.dot(weight), g.T.dot(x), to_bias(g)
 
     return linear_grad_of
 

@@ -69,7 +69,7 @@ def sort(x: Array, *, axis: int, descending: bool) -> Any:
     """The elements in order along `axis`, and where they were."""
     found = _keys(x, axis, descending)
     if found is None:
-        indices = sorting.order(np, x, axis, descending)
+        indices = sorting.order(np.ndarray.argsort, x, axis, descending)
         return along(x, indices, axis), indices
     indices = _order(*found, axis)
     return gather(x, indices, axis=axis), indices
@@ -94,12 +94,12 @@ def _first_by_numpy(x: Array, k: int, axis: int, largest: bool) -> Array:
     """Where the first `k` are."""
     lead, length = (slice(None),) * axis, x.shape[axis]
     if not 0 < 4 * k < length or x.size <= sizes.PARTITION_FROM:
-        return sorting.order(np, x, axis, largest)[(*lead, slice(k))]
+        return sorting.order(np.ndarray.argsort, x, axis, largest)[(*lead, slice(k))]
     keys = wide(x)
     parts = (np.argpartition(keys, length - k, axis)[(*lead, slice(length - k, None))] if largest else
              np.argpartition(keys, k - 1, axis)[(*lead, slice(k))])
     parts = np.sort(parts, axis)  # so that equal elements come in the order of their indices
-    return along(parts, sorting.order(np, along(x, parts, axis), axis, largest), axis)
+    return along(parts, sorting.order(np.ndarray.argsort, along(x, parts, axis), axis, largest), axis)
 
 
 def lexsort(rows: Array) -> Array:

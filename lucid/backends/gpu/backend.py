@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import attention, complex, interpolation, linalg_gradients, linear, vectors
+from ..common import attention, complex, interpolation, linalg_gradients, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -33,6 +33,7 @@ from . import (  # noqa: E402
     graphs,
     indexing,
     linalg,
+    linear,
     manipulation,
     memory,
     planning,
@@ -60,7 +61,8 @@ TABLE.update(merge(
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), fft.table(TABLE),
-    planning.all_planned(linear.table(TABLE["matmul"], linalg.sum_of_rows, TABLE["reshape"], linalg.add_bias)),
+    planning.all_planned(linear.table(TABLE["matmul"])),
+    planning.all_planned(linear.activated(TABLE)),
     vectors.table(cupy, TABLE, indexing.scatter_add),
     linalg_gradients.table(cupy, TABLE), planning.all_planned(convolution.table(TABLE)),
     with_dropout(attention.table(cupy, TABLE)), interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy)),

@@ -9,6 +9,8 @@ from typing import Any
 import cupy
 from lucid_kernels.cuda.elementwise import elementwise as kernels
 from lucid_kernels.cuda.elementwise.fused import fused
+from lucid_kernels.cuda.runtime import recording
+from lucid_kernels.expression import Node, Program
 
 from ..common import elementwise as common
 from ..elementwise import ROWS, Row
@@ -21,6 +23,13 @@ Array = Any
 Function = Callable[..., Any]
 _ndarray = cupy.ndarray
 _NUMBERS = (float, int)
+#: What one kernel of ours computes of arrays of integers or bools too.
+_OF_WHOLE = frozenset("""eq ne lt le gt ge maximum minimum bitwise_and bitwise_or bitwise_xor bitwise_invert bitwise_left_shift
+bitwise_right_shift fmod trunc_divide power""".split())
+_NOT_OF_BOOLS = frozenset(  # C++ makes ints of them
+    "bitwise_invert bitwise_left_shift bitwise_right_shift fmod trunc_divide power".split())
+#: Those among them of which a formula has no other word.
+_WORDS = frozenset(("bitwise_left_shift", "bitwise_right_shift", "fmod", "trunc_divide"))
 
 
 def table(entries: dict[str, Function]) -> dict[str, Function]:
@@ -39,11 +48,13 @@ def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Funct
         if row.name in common.ARITHMETIC:
             function = _arithmetic(function)
     else:
-        function = compositions[row.name] if row.function == COMPOSED else getattr(cupy, row.source)
+        function = _of_plain_numbers(compositions[row.name] if row.function == COMPOSED else getattr(cupy, row.source))
         if row.few_in_float32:
             function = _in_float32(function)
         if is_floating(row):
             function = _by_formula(row, function)
+        if row.name in _OF_WHOLE:
+            function = _whole_by_formula(row, function)
     # A number that the formula is written for stands in the key of a plan, another one may differ from call to call.
     return planning.planned(row.name, function, numbers=not row.number)
 
@@ -99,9 +110,47 @@ def _by_formula(row: Row, function: Function) -> Function:
     return kernel
 
 
+def _whole_by_formula(row: Row, function: Function) -> Function:
+    """The formula of `row`, in one kernel, for arrays of one dtype of integers or bools and whole numbers in its range;
+    `function` for everything else.
+    """
+
+    @_with_signature(function)
+    def kernel(*operands: Any, out: Array | None = None) -> Array:
+        dtype = kernels.whole_dtype(*operands)
+        if dtype is not None and (dtype.char != "?" or row.name not in _NOT_OF_BOOLS):
+            given, program = operands, None
+            if row.name in _WORDS:
+                program = _word(row.name, dtype, len(operands))
+            elif not row.number:
+                program = common.program(row, dtype, (True,) * len(operands), ())
+            elif operands[-1].__class__ is int:
+                given = operands[:-1]
+                program = common.program(row, dtype, (True,) * len(given), ((row.number, operands[-1]),))
+            if program is not None and (out is None or out.dtype == program.dtypes[0]):
+                return fused(*given, program=program, out=out)
+        return function(*operands) if out is None else function(*operands, out=out)
+
+    return kernel
+
+
+@functools.cache
+def _word(name: str, dtype: Any, count: int) -> Program:
+    return Program([Node(name, dtype, tuple([Node("input", dtype, (), place) for place in range(count)]))])
+
+
 def _with_signature(function: Function) -> Function:
     """A decorator: the arguments are those of `function`, as far as it says so."""
     return functools.wraps(function) if isinstance(function, FunctionType) else lambda kernel: kernel
+
+
+def _of_plain_numbers(function: Function) -> Function:
+    """A function of CuPy's, or made of such, while a call is recorded as well."""
+    @_with_signature(function)
+    def kernel(*operands: Any, **attributes: Any) -> Array:
+        return function(*map(recording.plain, operands) if recording.recorders else operands, **attributes)
+
+    return kernel
 
 
 def _in_float32(function: Function) -> Function:

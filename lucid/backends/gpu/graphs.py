@@ -15,6 +15,8 @@ from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.random.random import Stored
 from lucid_kernels.cuda.runtime import launch, words
 
+from .. import versions
+
 
 def make_pool() -> Any:
     """Memory that graphs share."""
@@ -133,6 +135,7 @@ class Graph:
     def launch(self) -> None:
         """Do in the current stream what was captured. Index errors are raised where the host waits next."""
         self._graph.launch(cupy.cuda.get_current_stream())
+        versions.all_written()
         launch.error_flag()
 
     def reset(self) -> None:

@@ -14,7 +14,6 @@ from lucid_kernels.cuda.runtime import recording
 
 from ..common import ldl, linalg, linear, matmul
 from ..merge import merge
-from ..sizes import LARGE
 from . import planning
 
 Array = Any
@@ -30,7 +29,7 @@ def _svd(x: Array, **attributes: bool) -> Any:
 # CuPy says nothing of singular matrices by itself.
 TABLE: dict[str, Kernel] = merge(
     linalg.table(cupy, cupy.linalg, _svd, lambda: cupyx.errstate(linalg="raise")),
-    planning.all_planned(matmul.table(products.matmul, LARGE)), ldl.table(cupy.asnumpy, cupy.asarray))
+    planning.all_planned(matmul.table(products.matmul, 0, products.rows)), ldl.table(cupy.asnumpy, cupy.asarray))
 
 
 def sum_of_rows(rows: Array, axis: int, keepdims: bool) -> Array:

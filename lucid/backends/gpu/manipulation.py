@@ -48,7 +48,7 @@ def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
 
 def contiguous(x: Array) -> Array:
     """`x` in row-major order; a copy where it is not."""
-    return x if x.flags.c_contiguous else copies.copied(x, x.dtype)
+    return copies.contiguous(x)
 
 
 def stack(*arrays: Array, axis: int) -> Array:

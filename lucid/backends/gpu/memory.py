@@ -10,6 +10,8 @@ import cupyx
 import numpy as np
 from lucid_kernels.cuda.runtime import recycling
 
+from . import packed_weights
+
 Array = Any
 _Pinned: type = cupy.cuda.PinnedMemoryPointer
 
@@ -27,7 +29,7 @@ class CountedPool:
         try:
             pointer = self.pool.malloc(size)
         except cupy.cuda.memory.OutOfMemoryError:
-            if not recycling.forget():
+            if not recycling.forget() | packed_weights.forget():
                 raise
             pointer = self.pool.malloc(size)
         self.count(pointer.device_id)
@@ -48,6 +50,7 @@ class CountedPool:
     def empty_cache(self) -> None:
         """Give the memory that is free but kept back to the driver."""
         recycling.forget()
+        packed_weights.forget()
         self.pool.free_all_blocks()
 
     def reset_peaks(self, device: int) -> None:

@@ -10,9 +10,12 @@ import cupy
 import numpy as np
 from lucid_kernels.cuda.elementwise.fused import fused
 from lucid_kernels.cuda.reduction.reduce import FLOATING, MOST_DIMS, normalized, reduce
+from lucid_kernels.cuda.runtime import rows
 from lucid_kernels.expression import Node, Program
 
+from .. import symbolic
 from ..common import reductions
+from ..common.reductions import unreduced
 from ..merge import merge
 from . import planning
 
@@ -65,7 +68,7 @@ def table() -> dict[str, Kernel]:
 
         return kernel
 
-    def extreme(name: str, operation: str, both: bool) -> Kernel:
+    def located(name: str, operation: str, both: bool) -> Kernel:
         otherwise = general[name]
 
         @functools.wraps(otherwise)
@@ -102,23 +105,39 @@ def table() -> dict[str, Kernel]:
     def norm2_grad(g: Array, x: Array, y: Array, *, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
         if not (x.dtype == g.dtype == y.dtype and x.dtype.char in FLOATING):
             return general["norm2_grad"](g, x, y, axis=axis, keepdims=keepdims)
-        if not keepdims and axis is not None:
-            axes = normalized(axis, x.ndim)
-            shape = tuple([1 if d in axes else size for d, size in enumerate(x.shape)])
-            g, y = g.reshape(shape), y.reshape(shape)
-        return fused(g, x, y, program=_norm2_slope(x.dtype))
+        return fused(unreduced(g, x.ndim, axis, keepdims), x, unreduced(y, x.ndim, axis, keepdims), program=_norm2_slope(x.dtype))
+
+    @functools.wraps(general["norm_grad"])
+    def norm_grad(g: Array, x: Array, y: Array, *, axis: tuple[int, ...] | None, keepdims: bool, order: float) -> Array:
+        if not (x.dtype == g.dtype == y.dtype and x.dtype.char in FLOATING):
+            return general["norm_grad"](g, x, y, axis=axis, keepdims=keepdims, order=order)
+        g, y = (unreduced(array, x.ndim, axis, keepdims) for array in (g, y))
+        return fused(g, x, y, program=_norm_slope(x.dtype, order))
+
+    @functools.wraps(general["extreme"])
+    def extreme(x: Array, *, axis: Any, keepdims: bool, smallest: bool, sizes: bool) -> Any:
+        if not suits(x):
+            return general["extreme"](x, axis=axis, keepdims=keepdims, smallest=smallest, sizes=sizes)
+        return reduce("Peak", x, axis, keepdims, x.dtype, rows.accumulator(x.dtype), p=smallest + 2 * sizes)
+
+    @functools.wraps(general["extreme_grad"])
+    def extreme_grad(g: Array, x: Array, y: Array, ties: Array, *, axis: Any, keepdims: bool, rule: str) -> Array:
+        if not (x.dtype == g.dtype == y.dtype and x.dtype.char in FLOATING):
+            return general["extreme_grad"](g, x, y, ties, axis=axis, keepdims=keepdims, rule=rule)
+        g, y, ties = (unreduced(array, x.ndim, axis, keepdims) for array in (g, y, ties))
+        return fused(g, x, y, ties, program=_shares(x.dtype, ties.dtype, rule))
 
     entries: dict[str, Kernel] = {
         "sum": total("sum", "SumAll"), "prod": total("prod", "Product"),
         "mean": folded("mean", "Mean", _count), "nansum": folded("nansum", "NanSum"), "max": folded("max", "Maximum"),
         "min": folded("min", "Minimum"), "norm2": folded("norm2", "Norm2"), "logsumexp": folded("logsumexp", "LogSumExp"),
         "any": truth("any", "Any"), "all": truth("all", "All"),
-        "argmax": extreme("argmax", "ArgMax", False), "argmin": extreme("argmin", "ArgMin", False),
-        "max_with_indices": extreme("max_with_indices", "ArgMax", True),
-        "min_with_indices": extreme("min_with_indices", "ArgMin", True),
+        "argmax": located("argmax", "ArgMax", False), "argmin": located("argmin", "ArgMin", False),
+        "max_with_indices": located("max_with_indices", "ArgMax", True),
+        "min_with_indices": located("min_with_indices", "ArgMin", True),
         "var": moment("var", "Variance", False), "std": moment("std", "Deviation", False),
         "var_mean": moment("var_mean", "Variance", True), "std_mean": moment("std_mean", "Deviation", True),
-        "norm": norm, "norm2_grad": norm2_grad}
+        "extreme": extreme, "extreme_grad": extreme_grad, "norm": norm, "norm_grad": norm_grad, "norm2_grad": norm2_grad}
     assert entries.keys() == general.keys()
     return planning.all_planned(merge(entries))
 
@@ -135,3 +154,37 @@ def _norm2_slope(dtype: Any) -> Program:
     zero = Node("eq", np.dtype(bool), (y, Node("constant", dtype, (), 0.0)))
     divisor = Node("where", dtype, (zero, Node("constant", dtype, (), 1.0), y))
     return Program([Node("mul", dtype, (Node("div", dtype, (x, divisor)), g))])
+
+
+@functools.cache
+def _norm_slope(dtype: Any, order: float) -> Program:
+    """The direction of x times (its size / y) to the power of order - 1 times g; 0 where x or y is and that were infinite."""
+    op = symbolic.TABLE
+    g, x, y = (symbolic.argument(place, dtype, True) for place in range(3))
+    if order == 1:
+        return Program([op["mul"](op["sign"](x), g).node])
+    zero, size = op["eq"](y, 0.0), op["abs"](x)
+    if order < 2:  # the direction of zero is zero, whatever it is multiplied by
+        size = op["where"](op["eq"](size, 0.0), 1.0, size)
+    if order < 0:  # it is 0 because of one element only
+        g = op["where"](zero, 0.0, g)
+    power = op["power"](op["div"](size, op["where"](zero, 1.0, y)), order - 1)
+    return Program([op["mul"](op["sign"](x), op["mul"](power, g)).node])
+
+
+@functools.cache
+def _shares(dtype: Any, count: Any, rule: str) -> Program:
+    """What the elements x at the extreme y get of its gradient g, of which there are so many ties."""
+    op = symbolic.TABLE
+    g, x, y = (symbolic.argument(place, dtype, True) for place in range(3))
+    share = op["div"](g, op["cast"](symbolic.argument(3, count, True), dtype=dtype))
+    place = op["abs"](x) if rule == "norm" else x
+    chosen, nan = op["eq"](place, y), op["ne"](y, y)
+    if rule == "amax":
+        share = op["where"](nan, math.nan, share)
+    else:
+        chosen = op["bitwise_or"](chosen, op["bitwise_and"](nan, op["ne"](place, place)))
+    if rule == "max":
+        return Program([op["where"](chosen, share, 0.0).node])
+    share = op["mul"](op["cast"](chosen, dtype=dtype), share)
+    return Program([(op["mul"](op["sign"](x), share) if rule == "norm" else share).node])

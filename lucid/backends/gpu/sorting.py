@@ -17,13 +17,13 @@ Kernel = Callable[..., Any]
 
 def sort(x: Array, *, axis: int, descending: bool) -> tuple[Array, Array]:
     """The elements in order along `axis`, and where they were."""
-    indices = sorting.order(cupy, x, axis, descending)
+    indices = sorting.order(cupy.argsort, x, axis, descending)
     return cupy.take_along_axis(x, indices, axis), indices
 
 
 def topk(x: Array, *, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
     """The first `k` of `sort`: CuPy partitions by sorting."""
-    indices = sorting.order(cupy, x, axis, largest)[(*(slice(None),) * axis, slice(k))]
+    indices = sorting.order(cupy.argsort, x, axis, largest)[(*(slice(None),) * axis, slice(k))]
     return cupy.take_along_axis(x, indices, axis), indices
 
 

@@ -95,6 +95,11 @@ class SparseArray:
         """Other values in the same places."""
         raise NotImplementedError
 
+    def _alike(self, other: Any) -> Any:
+        """`other`, which keeps the same places: what is found out of these is found once."""
+        other.cache = self.cache
+        return other
+
     def become(self, other: SparseArray) -> None:
         """Take the elements of `other`, in the memory that is there where they stand in the same places."""
         mine, its = self.parts(), other.parts()
@@ -163,7 +168,7 @@ class CooArray(SparseArray):
         return CooArray(function(self.indices), function(self.values), self.shape, self.coalesced)
 
     def with_values(self, values: Array) -> CooArray:
-        return CooArray(self.indices, values, self.shape, self.coalesced)
+        return self._alike(CooArray(self.indices, values, self.shape, self.coalesced))
 
 
 def _side_by_side(a: CooArray, b: CooArray) -> tuple[Array, Array]:
@@ -207,4 +212,4 @@ class CompressedArray(SparseArray):
                                self.sparse_layout)
 
     def with_values(self, values: Array) -> CompressedArray:
-        return CompressedArray(self.compressed, self.plain, values, self.shape, self.sparse_layout)
+        return self._alike(CompressedArray(self.compressed, self.plain, values, self.shape, self.sparse_layout))

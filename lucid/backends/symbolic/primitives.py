@@ -12,6 +12,7 @@ import numpy as np
 from lucid_kernels import expression
 from lucid_kernels.expression import Node
 
+from ... import _dtypes
 from .array import CAPTURED, SymbolicArray, Untraceable
 
 Array = SymbolicArray
@@ -57,6 +58,8 @@ def cast_to(x: Array, dtype: Any) -> Array:
         return x
     if dtype.kind == "c":
         raise Untraceable("complex numbers cannot be fused")
+    if dtype.__class__ in _dtypes.STORED_CLASSES:
+        raise Untraceable(f"a cast to {dtype.name}, a dtype for storage, cannot be fused")
     return ne(x, 0) if dtype == BOOL else apply("cast", dtype, x)
 
 

@@ -1,6 +1,7 @@
 """Elements and slices by index on the CPU: by NumPy for a few, by our kernels for many."""
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
 
+_FEW = 32  # indices that take no longer one by one than as slices
 _shared = SimpleNamespace(**indexing.table(np, scatter_add, np.ufunc.at))
 
 
@@ -79,15 +81,21 @@ def along(x: Array, indices: Array, axis: int) -> Array:
     if axis != x.ndim - 1 or axis > 1 or not x.size or not x.flags.c_contiguous:
         return _shared.gather(x, indices, axis=axis)
     if axis and shape[0] != 1:  # of a few rows, indices in memory take half of the time
-        indices = indices + np.arange(0, shape[0] * x.shape[1], x.shape[1])[:, None]
+        indices = indices + _beginnings(shape[0], x.shape[1])
     return x.take(indices)
+
+
+@functools.lru_cache(maxsize=32)  # of few rows: to make them takes as long as the rest
+def _beginnings(rows: int, columns: int) -> Array:
+    """Where the rows of a matrix begin, as a column."""
+    return np.arange(0, rows * columns, columns)[:, None]
 
 
 def gather(x: Array, indices: Array, *, axis: int) -> Array:
     """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
     if x.size and not any(x.strides):  # one number: the gradient of a sum
         return copy(np.broadcast_to(x[(0,) * x.ndim], indices.shape))
-    if indices.ndim > 1:
+    if indices.ndim > 1 and indices.size >= _FEW:
         slices = _slices_of(indices, axis, x.shape)
         if slices is not None:
             return index_select(x, slices, axis=axis)
@@ -101,12 +109,12 @@ def gather(x: Array, indices: Array, *, axis: int) -> Array:
     return result.view(x.dtype)
 
 
-def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
-    """Zeros of `shape` with `g` added where `gather` would read."""
+def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int, unique: bool = False) -> Array:
+    """Zeros of `shape` with `g` added where `gather` would read; `unique` says that no element is named twice."""
     if indices.size < _least(indices):
-        return _shared.gather_grad(g, indices, shape=shape, axis=axis)
+        return _shared.gather_grad(g, indices, shape=shape, axis=axis, unique=unique)
     result = zeros(shape, g.dtype)
-    return scatter(result, indices, g, axis=axis, accumulate=True, out=result)
+    return scatter(result, indices, g, axis=axis, accumulate=not unique, out=result)
 
 
 def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False, out: Array | None = None) -> Array:

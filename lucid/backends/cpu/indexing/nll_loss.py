@@ -36,7 +36,10 @@ def table(entries: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if x.ndim == 1:
             x, target = x[None], target.reshape(1)
         classes, valid, weights = weighted(target, weight, ignore_index, x.dtype)
-        losses = -gather(x, classes[:, None], axis=1)
+        chosen = gather(x, classes[:, None], axis=1)
+        if weights is None and reduction != "none":
+            return -entries[reduction](chosen, **_ALL)
+        losses = -chosen
         if weights is not None:
             weights = weights[:, None]
             losses = losses * weights
@@ -44,8 +47,8 @@ def table(entries: Mapping[str, Kernel]) -> dict[str, Kernel]:
             losses = where(valid[:, None], losses, losses.dtype.type(0))
         if reduction == "none":
             return losses.reshape(shape)
-        if weights is None or reduction == "sum":
-            return entries[reduction](losses, **_ALL)
+        if reduction == "sum":
+            return entries["sum"](losses, **_ALL)
         return entries["sum"](losses, **_ALL) / entries["sum"](weights, **_ALL)
 
     def nll_loss_grad(g: Array, target: Array, weight: Array | None, *, shape: tuple[int, ...], reduction: str,

@@ -86,4 +86,6 @@ def _extremes(name: str) -> dict[str, Kernel]:
     return entries
 
 
-TABLE: dict[str, Kernel] = merge({"all": all, "any": any}, _extremes("max"), _extremes("min"))
+TABLE: dict[str, Kernel] = merge(
+    {"all": all, "any": any, "extreme": _shared.extreme, "extreme_grad": _shared.extreme_grad},
+    _extremes("max"), _extremes("min"))

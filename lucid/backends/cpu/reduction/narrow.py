@@ -59,7 +59,7 @@ def _reduction(ufunc: np.ufunc) -> Kernel:
     def reduced(x: Array, axis: Any = 0, keepdims: bool = False, dtype: Any = None, out: Array | None = None) -> Any:
         found = None if axis is None or x.size < NARROW_LEAST_ROWS or out is not None else transposed(x, axis)
         if found is None:
-            return reduce(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+            return reduce(x, axis, dtype, out, keepdims)
         return reduce(found[0], axis=found[1], dtype=dtype).reshape(reduced_shape(x.shape, axis, keepdims))
 
     return reduced

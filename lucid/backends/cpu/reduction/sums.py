@@ -31,6 +31,10 @@ _shared = SimpleNamespace(**reductions.table(np, narrow))
 
 def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
     """The sum; that of half-precision elements is accumulated in float32 and rounded once."""
+    few = x.size < (sizes.SUM_OF_ALL_FROM if axis is None else sizes.SUM_FROM)
+    if few and dtype is None and x.dtype.char in "fd" and (
+            axis is None or x.itemsize == 8 or out is not None or not _in_sequence(x, axis)):
+        return narrow.sum(x, axis, keepdims, None, out)  # without the questions below, which take as long
     if dtype is None and out is None and _are_all(x, axis):
         return _one(kernels().total_of_all(x), x, keepdims)
     if x.size >= sizes.LARGE and is_view(x) and out is None:
@@ -62,8 +66,18 @@ def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | 
     return shaped(total, x, axis, keepdims)
 
 
+def is_row_by_row(x: Array) -> bool:
+    """Whether `sum` adds the rows of the small matrix `x` one after the other, as ``np.add.reduce(x, 0)``."""
+    return (x.ndim == 2 and x.size < sizes.SUM_FROM and x.dtype.char in "fd" and x.shape[0] > 0 and x.shape[1] > 1
+            and x.flags.c_contiguous and not (x.dtype.char == "f" and _in_sequence(x, 0)) and narrow.transposed(x, 0) is None)
+
+
 def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """The mean; NaN of no elements."""
+    few = 0 < x.size < (sizes.SUM_OF_ALL_FROM if axis is None else sizes.SUM_FROM)
+    if few and x.dtype.char in "fd" and (axis is None or x.itemsize == 8 or not _in_sequence(x, axis)):
+        total = narrow.sum(x, axis, keepdims)
+        return total / (x.size if axis is None else x.size // total.size)
     if _are_all(x, axis):
         return _one(kernels().total_of_all(x) / x.size, x, keepdims)
     if x.size >= sizes.LARGE and is_view(x):
@@ -111,7 +125,7 @@ def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """The Euclidean norm; that of all elements is an inner product, with no array of squares."""
     if x.size >= sizes.LARGE and is_view(x):
         return of_view(norm2, x, axis, keepdims)
-    if not (axis is None or _dimensions(axis) == x.ndim) or x.dtype.char not in "fd":
+    if not (axis is None or (1 if isinstance(axis, int) else len(axis)) == x.ndim) or x.dtype.char not in "fd":
         found = _fold(x, axis, keepdims, "squares")
         if found is None and x.size >= sizes.SUM_FROM and x.shape[-1] <= sizes.SUM_SHORT_ROW and x.dtype.char in "fd":
             with np.errstate(over="ignore"):
@@ -152,9 +166,11 @@ def _in_sequence(x: Array, axis: Any) -> bool:
 
     PyTorch's errors are as small along all: of 30,000 rows of two NumPy's are 55 times as large.
     """
-    if axis is None or x.ndim == 1:
+    if axis is None or x.ndim == 1 or x.size <= _LONGEST_SEQUENCE:
         return False
     axes = (axis,) if isinstance(axis, int) else axis
+    if len(axes) == 1 and x.shape[axes[0]] <= _LONGEST_SEQUENCE:
+        return False
     innermost = x.ndim - 1 if x.flags.c_contiguous else memory_axes(x)[-1]
     return math.prod([x.shape[a] for a in axes if a != innermost]) > _LONGEST_SEQUENCE
 
@@ -174,10 +190,6 @@ def _sum_of_rows(x: Array, axis: Any, keepdims: bool) -> Array:
         rows = rows[:half] + rows[half : 2 * half]
         rows[: len(odd)] += odd
     return shaped(narrow.sum(rows, axis=0), x, axis, keepdims)
-
-
-def _dimensions(axis: Any) -> int:
-    return 1 if isinstance(axis, int) else len(axis)
 
 
 def _total(x: Array, axis: Any) -> Array | None:
@@ -250,6 +262,6 @@ def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
 
 
 _FUNCTIONS: Sequence[Kernel] = (
-    logsumexp, mean, nansum, _shared.norm, norm2, _shared.norm2_grad, prod, std, std_mean, sum, var,
+    logsumexp, mean, nansum, _shared.norm, norm2, _shared.norm2_grad, _shared.norm_grad, prod, std, std_mean, sum, var,
     var_mean)
 TABLE: dict[str, Kernel] = {function.__name__: function for function in _FUNCTIONS}

@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lucid_kernels.windows import window_counts
+
 from ..array import MetaArray, blank
 from ..probe import delivered
 from .new_rules import Sizes, new_rules
@@ -11,16 +13,9 @@ from .new_rules import Sizes, new_rules
 RULES, rule = new_rules()
 
 
-def window_count(length: int, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False) -> int:
-    """How many windows fit along one dimension; with `ceil_mode` the last one may reach beyond the end, but not start there."""
-    span = length + 2 * padding - dilation * (kernel - 1) - 1
-    count = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
-    return count - 1 if ceil_mode and (count - 1) * stride >= length + padding else count
-
-
 def _convolution(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, stride: Sizes, padding: Sizes, dilation: Sizes,
                  groups: int, out: MetaArray | None = None) -> MetaArray:
-    lengths = map(window_count, x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    lengths = window_counts(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     return delivered(blank((x.shape[0], weight.shape[0], *lengths), x.dtype), out)
 
 
@@ -54,7 +49,7 @@ for _name in ("conv2d_grad_input", "conv3d_grad_input"):
 @rule
 def unfold(x: MetaArray, *, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: MetaArray | None = None
            ) -> MetaArray:
-    windows = math.prod(map(window_count, x.shape[2:], kernel_size, stride, padding, dilation))
+    windows = math.prod(window_counts(x.shape[2:], kernel_size, stride, padding, dilation))
     return delivered(blank((x.shape[0], x.shape[1] * math.prod(kernel_size), windows), x.dtype), out)
 
 

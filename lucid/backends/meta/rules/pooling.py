@@ -5,10 +5,11 @@ import math
 from typing import Any
 
 import numpy as np
+from lucid_kernels.windows import window_counts
 
 from ..array import MetaArray, blank
 from ..probe import delivered
-from .convolution import grad_input, window_count
+from .convolution import grad_input
 from .new_rules import Pair, new_rules
 
 RULES, rule = new_rules()
@@ -22,8 +23,7 @@ def fractional_max_indices(x: MetaArray, *starts: MetaArray, kernel: tuple[int, 
 @rule
 def max_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool,
                relu: bool = False, winners: bool = False, out: Any = None) -> tuple[MetaArray, MetaArray]:
-    axes = zip(x.shape[2:], kernel_size, stride, padding, dilation, strict=True)
-    shape = (*x.shape[:2], *[window_count(*axis, ceil_mode) for axis in axes])
+    shape = (*x.shape[:2], *window_counts(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode))
     return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)
 
 
@@ -46,8 +46,8 @@ def max_unpool2d(x: MetaArray, indices: MetaArray, *, output_size: Pair, out: Me
 @rule
 def avg_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, ceil_mode: bool, out: MetaArray | None = None,
                **divisor: Any) -> MetaArray:
-    axes = zip(x.shape[2:], kernel_size, stride, padding, strict=True)
-    return delivered(blank((*x.shape[:2], *[window_count(*axis, 1, ceil_mode) for axis in axes]), x.dtype), out)
+    counts = window_counts(x.shape[2:], kernel_size, stride, padding, ceil_mode=ceil_mode)
+    return delivered(blank((*x.shape[:2], *counts), x.dtype), out)
 
 
 @rule
