@@ -3,6 +3,9 @@
 What a plan reads is copied to where its graphs read it, or is there already: parameters, buffers and gradients stay where they
 are while the plan holds. What it returns, and what it puts behind tensors, is copied to memory of its own; only gradients are
 handed out as they lie. While somebody keeps one of an earlier call, the kernels run one by one and make new memory.
+
+Where gradients are computed outside, forward and backward have graphs of their own, with memory of their own. What forward leaves
+for backward lies where its graphs write it: as long as a backward may read that, the kernels of other calls run one by one.
 """
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ import numpy as np
 
 from .. import backends
 from ..tensor import Tensor
-from .recorder import Recorder, Symbol
+from .recorder import Recorder
+from .symbols import Symbol
 
-LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v"}
+LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
 _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
 _CAPTURED = frozenset(("kernel", "constant", "redraw"))
@@ -39,14 +43,25 @@ class Line:
 def read(symbols: Iterable[Symbol]) -> list[str]:
     """Lines that bring the arrays which a plan reads into variables."""
     lines = []
-    for kind, number in sorted(symbol for symbol in symbols if symbol[0] != "slot"):
+    for kind, number in sorted(symbol for symbol in symbols if symbol[0] not in ("slot", "number")):
         source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
         lines.append(f"{LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
     return lines
 
 
+def read_upstream(symbols: Iterable[Symbol]) -> list[str]:
+    """Lines that bring gradients from outside into variables."""
+    return [f"u{number} = up[{number}]._array" for number in sorted(number for kind, number in symbols if kind == "up")]
+
+
 def _variable(symbol: Symbol) -> str:
     return f"{LETTERS[symbol[0]]}{symbol[1]}"
+
+
+class Lent(list[Any]):
+    """What a forward by graphs has left for a backward; empty when that has been there."""
+
+    __slots__ = ("__weakref__",)
 
 
 class _Segment:
@@ -61,17 +76,22 @@ class _Segment:
 
 
 class Graphs:
-    """The graphs of a plan: `serve` says whether they may be launched now, and `run` does it."""
+    """The graphs of a function: `serve` says whether they may be launched now, and `run` does it."""
+
+    _PARAMETERS = "given, state"
+    _read = staticmethod(read)
 
     @classmethod
-    def of(cls, lines: list[Line], names: dict[str, Any], recorder: Recorder, moving: set[int]) -> Graphs | None:
-        """Those of a plan; None if not all of its kernels run on a GPU."""
+    def of(cls, lines: list[Line], *args: Any) -> Any:
+        """Those of `lines`, with the other arguments of the class; None if not all of the kernels run on a GPU."""
         kernels = [line.event for line in lines if line.kind == "kernel"]
-        if not kernels or any(event[2] is np.ndarray for event in kernels):
-            return None
-        return cls(lines, names, recorder, moving)
+        return None if not kernels or any(event[2] is np.ndarray for event in kernels) else cls(lines, *args)
 
-    def __init__(self, lines: list[Line], names: dict[str, Any], recorder: Recorder, moving: set[int]) -> None:
+    def __init__(self, lines: list[Line], names: dict[str, Any], recorder: Recorder, moving: set[int], draws: Sequence[int] = (),
+                 resumes: int = 0) -> None:
+        """`names` are the objects in the lines, `moving` the tensors that get other memory. What `resumes` after so many draws
+        takes those in `draws` again.
+        """
         self._gpu = backends.gpu_module()
         self.refused: str | None = None  # why there are none
         self._captures = 0
@@ -80,28 +100,35 @@ class Graphs:
         self._static: dict[Symbol, Any] = {}  # where graphs read what is copied to them, and what earlier ones have written
         self._memory: dict[int, Any] = {}  # what is read and written where it lies, by identity
         self._fixed: list[tuple[Symbol, Any]] = []  # gradients that are read where they lie: weak references
-        self._gradients: list[tuple[Symbol, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
+        self._gradients: list[tuple[Any, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
+        self._lent: Any = None  # a weak reference to what is left for a backward
         self._names = names
         self._slots = recorder.slots
-        self._segments = _segments(lines)
+        self._segments = _segments(lines, draws, resumes)
         self._escaping = {symbol for line in lines if line.kind in _COPIED for symbol in line.symbols}
-        written = {line.event[1] for line in lines if line.kind == "written"}
-        self._copied = []
-        own = {symbol for segment in self._segments for symbol in segment.outputs}
-        for symbol in dict.fromkeys(symbol for segment in self._segments for symbol in segment.inputs):
-            if symbol[0] == "arg" or (symbol[0] == "state" and symbol[1] in moving):
-                if symbol in written:
-                    self.refused = "it writes to an argument, or to a tensor that is another one in each call"
-                self._copied.append(symbol)
-            elif symbol[0] == "slot" and symbol not in own:
-                self._copied.append(symbol)
-        for event in recorder.events:
+        self.made = own = {symbol for segment in self._segments for symbol in segment.outputs}
+        inputs = dict.fromkeys(symbol for segment in self._segments for symbol in segment.inputs)
+        self._copied = [symbol for symbol in inputs if symbol not in own and self._is_copied(symbol, moving)]
+        if any(line.kind == "written" and line.event[1] in self._copied for line in lines):
+            self.refused = "it writes to an argument, or to a tensor that is another one in each call"
+        for line in lines:
+            event = line.event
             if event[0] == "kernel" and event[5] is not None and event[1] not in _DRAWING:
                 self.refused = f"'{event[1]}' takes the seed of its random numbers from the host"
+            elif event[0] == "host" and event[4] is not None and event[4][0] == "number":
+                self.refused = f"a kernel takes a number that '{event[1].__name__}' computes on the host"
             elif event[0] == "constant" and event[1].__class__ is np.ndarray:
                 self.refused = "it has a constant in the memory of the host"
-        self._targets = [(line.event[1], line.event[2]) for line in lines if line.kind == "grad" and line.event[2] is not None]
+        self._targets = self._handed_out(lines)
         self._run = self._made(lines) if self.refused is None else None
+
+    def _is_copied(self, symbol: Symbol, moving: set[int]) -> bool:
+        """Whether an array that no graph makes is copied to where graphs read it."""
+        return symbol[0] in ("arg", "slot") or (symbol[0] == "state" and symbol[1] in moving)
+
+    def _handed_out(self, lines: list[Line]) -> list[tuple[Any, Symbol]]:
+        """The arrays that are handed out as they lie: gradients, each with its tensor."""
+        return [(line.event[1], line.event[2]) for line in lines if line.kind == "grad" and line.event[2] is not None]
 
     def described(self) -> str:
         """How many graphs there are, or why there are none."""
@@ -112,26 +139,40 @@ class Graphs:
     # ---- whether they may be launched ----------------------------------------------------------------------------
     def serve(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
         """Whether the graphs do what the plan does now; they are captured if they are not yet."""
+        if self._lent is not None and self._lent():  # a backward may still read it
+            return False
+
+        def array_of(symbol: Symbol) -> Any:
+            tensor = (given if symbol[0].startswith("arg") else state)[symbol[1]]
+            return tensor._grad._array if symbol[0].endswith("grad") else tensor._array  # type: ignore[union-attr]
+
+        if not self._are_ready(lambda: self._lie(given, state), array_of):
+            return False
+        if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
+            return False
+        return all(self._is_free(*place, given, state) for place in self._gradients)
+
+    def _are_ready(self, lie: Callable[[], bool], array_of: Callable[[Symbol], Any]) -> bool:
+        """Whether there are graphs for the current stream, of what lies as it did then; they are captured if not."""
         if self.refused is not None:
             return False
         stream = self._gpu.streams.get_current_stream()
         if stream.is_capturing():
             return False
-        if not self._graphs or stream.ptr != self._stream or not self._lie(given, state):
-            if self._captures >= _MOST:
-                self.refused = "what it reads lies elsewhere in each call"
-                return False
-            self._captures += 1
-            try:
-                self._capture(given, state)
-            except Exception as error:
-                self.refused = f"{type(error).__name__}: {error}".partition("\n")[0]
-                self._graphs = []
-                return False
-            self._stream = stream.ptr
-        if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
+        if self._graphs and stream.ptr == self._stream and lie():
+            return True
+        if self._captures >= _MOST:
+            self.refused = "what it reads lies elsewhere in each call"
             return False
-        return all(self._is_free(*place, given, state) for place in self._gradients)
+        self._captures += 1
+        try:
+            self._capture(array_of)
+        except Exception as error:
+            self.refused = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self._graphs = []
+            return False
+        self._stream = stream.ptr
+        return True
 
     def _lie(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
         """Whether gradients that are read lie where they lay."""
@@ -149,7 +190,7 @@ class Graphs:
         return bool(static.is_free(1)) and getrefcount(grad) == _HOLDING
 
     # ---- capturing -----------------------------------------------------------------------------------------------
-    def _capture(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> None:
+    def _capture(self, array_of: Callable[[Symbol], Any]) -> None:
         gpu = self._gpu
         gpu.prepare_capture()
         self._graphs, self._static, self._gradients = [], {}, []
@@ -157,14 +198,12 @@ class Graphs:
         arrays: dict[Symbol, Any] = {}
         for segment in self._segments:
             for symbol in segment.inputs:
-                if symbol in arrays or symbol[0] == "slot":
-                    continue
-                tensor = (given if symbol[0].startswith("arg") else state)[symbol[1]]
-                array = tensor._grad._array if symbol[0].endswith("grad") else tensor._array  # type: ignore[union-attr]
-                arrays[symbol] = self._place(symbol, array) if symbol in self._copied else array
+                if symbol not in arrays and symbol not in self.made and (symbol[0] != "slot" or self._is_given(symbol)):
+                    array = array_of(symbol)
+                    arrays[symbol] = self._place(symbol, array) if symbol in self._copied else array
         self._memory = {id(array.data.mem): array.data.mem for symbol, array in arrays.items()
                         if symbol[0] == "state" and symbol not in self._copied}
-        self._fixed = [(symbol, weakref.ref(array)) for symbol, array in arrays.items() if symbol[0].endswith("grad")]
+        self._fixed = [(symbol, weakref.ref(array)) for symbol, array in arrays.items() if self._stays(symbol)]
         for segment in self._segments:
             for symbol in segment.inputs:
                 if symbol not in arrays:  # the result of a step, which is copied here
@@ -191,6 +230,14 @@ class Graphs:
         if any(symbol in self._escaping and not _is_dense(array) for symbol, array in self._static.items()):
             raise ValueError("a result has gaps in its memory")
 
+    def _is_given(self, symbol: Symbol) -> bool:
+        """Whether an array that no graph makes is there before, and not the result of a step."""
+        return False
+
+    def _stays(self, symbol: Symbol) -> bool:
+        """Whether an array has to lie where it lay, and nobody else looks at that."""
+        return symbol[0].endswith("grad")
+
     def _place(self, symbol: Symbol, array: Any) -> Any:
         """Where graphs read what is copied to them."""
         if not _is_dense(array):
@@ -216,25 +263,31 @@ class Graphs:
         return found
 
     # ---- running -------------------------------------------------------------------------------------------------
-    def run(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> list[Any]:
-        """What the plan returns."""
+    def run(self, *args: Any) -> Any:
+        """What the function returns."""
         static = self._static
         if self._gradients:
             static = {**static, **{slot: holder.array for _, slot, holder in self._gradients}}
         assert self._run is not None
-        return self._run(given, state, static, self._graphs)
+        found = self._run(*args, static, self._graphs)
+        if found.__class__ is not tuple:
+            return found
+        results, saved = found
+        lent = Lent(saved)
+        self._lent = weakref.ref(lent)
+        return results, lent
 
-    def _made(self, lines: list[Line]) -> Callable[..., list[Any]]:
-        """The plan as a function that launches graphs."""
-        text = ["def run(given, state, static, graphs):"]
-        text += [f" {line}" for line in read({symbol for line in lines for symbol in line.symbols})]
+    def _made(self, lines: list[Line]) -> Callable[..., Any]:
+        """The function that launches graphs."""
+        text = [f"def run({self._PARAMETERS}, static, graphs):"]
+        text += [f" {line}" for line in self._read({symbol for line in lines for symbol in line.symbols})]
         segments = iter(self._segments)
         segment: _Segment | None = None
         following = {id(segment.lines[0]) for segment in self._segments}
         waiting: list[str] = []
         for line in lines:
             if line.kind in _CAPTURED or line.kind == "draw":
-                if line.kind == "draw":
+                if line.kind.endswith("draw"):
                     text.append(f" {line.text}")
                 if id(line) in following:
                     segment = next(segments)
@@ -250,7 +303,7 @@ class Graphs:
             text += waiting
         scope = {**self._names, "copy_into": self._gpu.copy_into, "own": self._gpu.own_copy}
         exec(compile("\n".join(text), "<lucid.compile>", "exec"), scope)
-        found: Callable[..., list[Any]] = scope["run"]
+        found: Callable[..., Any] = scope["run"]
         return found
 
     def _launched(self, segment: _Segment) -> list[str]:
@@ -263,13 +316,15 @@ class Graphs:
         return text + [f" {_variable(symbol)} = static[{symbol!r}]" for symbol in segment.outputs]
 
 
-def _segments(lines: list[Line]) -> list[_Segment]:
-    """The kernels of a plan in segments, between which are steps that are called as they are."""
+def _segments(lines: list[Line], known: Sequence[int], resumes: int) -> list[_Segment]:
+    """The kernels in segments, between which are steps that are called as they are. Any may use the draws that are `known`, of
+    those before it `resumes`.
+    """
     segments: list[_Segment] = []
     current: _Segment | None = None
     draws: list[int] = []
     place: dict[Symbol, _Segment | None] = {}  # where an array is made: in the first line that names it
-    count = 0
+    count = resumes
     for line in lines:
         if line.kind == "host":
             current = None
@@ -279,6 +334,7 @@ def _segments(lines: list[Line]) -> list[_Segment]:
         elif line.kind in _CAPTURED:
             if current is None:
                 current = _Segment(len(segments))
+                current.draws += known
                 segments.append(current)
             if line.kind == "redraw":
                 count += 1

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .graphs import Line
-from .recorder import Recorder, Symbol
+from .recorder import Recorder
+from .symbols import Symbol
 
 
 class Lifetimes:

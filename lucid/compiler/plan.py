@@ -1,104 +1,55 @@
-"""Plan: a recorded call as one Python function of kernels in a row, without tensors, graph or gradient rules.
+"""Plan: a recorded call as a function of kernels in a row, and whether it may be called.
 
-Every kernel makes its result as it does when it runs eagerly, in new memory, and an array is let go after its last use: results
-are the caller's own, and no more memory is in use than eagerly.
+Where gradients of what a call returns are computed outside of it, a second function does what backward did in that call: it is
+the rule of one node in the graph.
 """
 from __future__ import annotations
 
-import itertools
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import CellType
 from typing import Any
 
 import numpy as np
 
-from .. import backends
-from .._pytree import TreeSpec, tree_unflatten
-from ..autograd.grad_mode import INFERENCE
+from .. import _clock as clock
+from .. import _notebook, backends
+from .._pytree import tree_unflatten
+from ..autograd.grad_mode import GRAD, INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
-from ..nn.parameter import Buffer
-from ..tensor import Tensor, mark_inference, record_update, wrap
-from .graphs import LETTERS, Graphs, Line, read
+from ..autograd.node import CallNode, Saved, Slot, check_inference
+from ..backends.families import compiler_is_loaded
+from ..tensor import Tensor, mark_inference, version_box, wrap
+from .anew import Call, context, is_repeatable
+from .backward_graphs import BackwardGraphs
+from .comparison import layout
+from .function import Written
+from .graphs import Graphs
 from .lifetimes import Lifetimes
-from .recorder import Known, Recorder, Symbol, Use, make_arguments
+from .recorder import Recorder
 from .watch import GONE, as_test, is_empty, same
 
-Layout = tuple[Any, ...]
-
-
-def layout(array: Any) -> Layout:
-    """What kernels are chosen by: shape, dtype, strides, and the device."""
-    return array.shape, array.dtype, array.strides, None if array.__class__ is np.ndarray else array.device.id
-
-
-def differences(first: Recorder, second: Recorder) -> str | None:
-    """What differs between two recordings of one function; None if a plan of one serves for the other."""
-    for number, (a, b) in enumerate(itertools.zip_longest(first.events, second.events)):
-        if a is None or b is None:
-            return f"one call ran {len(first.events)} steps, another one {len(second.events)}"
-        if not _equal(a, b, first, second):
-            return f"step {number} differs between two calls: {_difference(a, b, first, second)}"
-    return None
-
-
-def _difference(a: Any, b: Any, first: Recorder, second: Recorder) -> str:
-    names = [f"'{event[1]}'" if event[0] == "kernel" else event[0] for event in (a, b)]
-    if names[0] != names[1]:
-        return f"{names[0]} was {names[1]}"
-    if a[0] != "kernel":
-        return f"{names[0]} has other values"
-    if not _equal(a[3], b[3], first, second):
-        return f"{names[0]} has other operands, {_shown(a[3])} and {_shown(b[3])}"
-    for key in a[4]:
-        if key not in b[4] or not _equal(a[4][key], b[4][key], first, second):
-            return f"{names[0]} has another '{key}', {_shown(a[4][key])} and {_shown(b[4].get(key))}"
-    return f"{names[0]} has other results, {_shown(a[6:])} and {_shown(b[6:])}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return f"({', '.join(map(_shown, value))})"
-    return " ".join(map(str, value.symbol)) if isinstance(value, Use) else repr(value)[:60]
-
-
-def _equal(a: Any, b: Any, first: Recorder, second: Recorder) -> bool:
-    if a is b:
-        return True
-    if a.__class__ is not b.__class__:
-        return False
-    if a.__class__ in backends.TABLES:
-        a, b = backends.to_host(a), backends.to_host(b)
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, Use):
-        return _equal(a.symbol, b.symbol, first, second)
-    if isinstance(a, (tuple, list)):
-        if a.__class__ is tuple and len(a) == 2 and a[0] in ("state", "grad") and a[1].__class__ is int:
-            return len(b) == 2 and a[0] == b[0] and _equal_state(a[1], b[1], first, second)
-        return len(a) == len(b) and all(_equal(x, y, first, second) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(_equal(a[key], b[key], first, second) for key in a)
-    if hasattr(a, "vjp") or hasattr(a, "next_functions"):  # nodes of results
-        return True
-    return same(a, b) or (isinstance(a, TreeSpec) and a == b) or (
-        a.__class__.__eq__ is not object.__eq__ and not isinstance(a, Tensor) and bool(a == b))
-
-
-def _equal_state(a: int, b: int, first: Recorder, second: Recorder) -> bool:
-    mine, its = variables(first).get(a), variables(second).get(b)
-    return mine == its if mine is not None else first.state[a] is second.state[b]
-
-
-def variables(recorder: Recorder) -> dict[int, tuple[int, Any]]:
-    """The tensors that the function replaces by others in a variable: its place by the number of the tensor."""
-    return {event[2]: (id(event[1][1]), event[1][2]) for event in recorder.events if event[0] == "variable"}
+CHAINED_AFTER = 100  # calls
+FUSED_AFTER = 500  # calls: each kernel takes half a second to compile
+_TESTED_AFTER = 8  # calls, until what is looked at before each one is compiled: that takes as long as looking forty times
 
 
 class Plan:
-    """One recorded call: `run(arrays)` repeats it. `holds()` says whether it may be."""
+    """One recorded call: `run(arrays)` repeats it. `holds()` says whether it may be.
 
-    def __init__(self, recorder: Recorder) -> None:
+    >>> @lucid.compile
+    ... def double(x):
+    ...     return x * 2
+    >>> for _ in range(3):
+    ...     y = double(lucid.ones(2))
+    >>> isinstance(double.plans[0], lucid.compiler.Plan)
+    True
+    """
+
+    def __init__(self, recorder: Recorder, only_forward: bool = False) -> None:
+        """Of one `only_forward` gradients are computed anew, if there are any after all; it `is_stale` then."""
         self.recorder = recorder
+        self._only_forward, self.is_stale = only_forward, False
         events = recorder.events
         replaced = {event[2]: event[1] for event in events if event[0] == "variable"}
         moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
@@ -116,29 +67,63 @@ class Plan:
         self._present = [(t, layout(before[id(t)][2])) for t in tensors if before[id(t)][1] is not None]
         self._absent = [t for t in tensors if before[id(t)][1] is None and t._node is not None]
         self._own = frozenset(id(array) for _, array in self._fixed)
-        self._unchanged = self._test()
+        self._unchanged, self._gradients = self._equal, self._gradients_now
+        self._until_tested = _TESTED_AFTER
         self._state = list(recorder.state)
-        lines, names = self._written()
-        self.lifetimes = Lifetimes(lines, recorder)
-        self._source = self._joined(lines)
-        exec(compile(self._source, "<lucid.compile>", "exec"), names)
-        self._run: Callable[..., list[Any]] = names["run"]
-        self.spec = events[-1][2]
+        self._make(recorder)
+        self.spec = events[recorder.end][2]
         self._known_ids = frozenset(recorder.environment.tensors)
-        self.graphs = Graphs.of(lines, names, recorder, moving)
+        self._captured = moving
+        self._make_graphs()
         recorder.release()
+        on_cpu = not any(event[0] == "kernel" and event[2] is not np.ndarray for event in events)
+        #: Calls until kernels are chained: Numba's import takes as long as thousands of them.
+        self._until_chained = 0 if not on_cpu else 1 if compiler_is_loaded() else CHAINED_AFTER
+        self._until_fused = FUSED_AFTER
+
+    def _make(self, recorder: Recorder) -> None:
+        """Make the functions."""
+        events, end = recorder.events, recorder.end + 1
+        self.functions: list[Written] = []
+        self._is_repeatable = recorder.is_open and is_repeatable(events[:end])
+        self._generators = list({id(event[1]): event[1] for event in events[:end] if event[0] == "draw"}.values())
+        self._is_open = recorder.is_open
+        if not recorder.is_open:
+            self._forward = Written(recorder, events)
+            self.functions = [self._forward]
+            return
+        saves: tuple[list[Any], list[str]] = [], []
+        if not self._only_forward:
+            draws = sum(event[0] in ("draw", "redraw") for event in events[:end])
+            self._backward = Written(recorder, events[end:], resumes=draws)
+            saves = self._backward.needs()
+            self.functions = [self._backward]
+        self._forward = Written(recorder, events[:end], saves)
+        self.functions.insert(0, self._forward)
+        self._wanted = [symbol for symbol, _ in recorder.wanted]
+        self._watched = [symbol for symbol in saves[0] if symbol[0] in ("arg", "state")]
+        owners = {recorder.owners[symbol[1]] for symbol in saves[0] if symbol[0] == "slot"}
+        #: The place, and the number among those with gradients, of results; and whether their memory is read again.
+        self._alive = [(place, output[2], recorder.owners[output[1][1]] in owners)
+                       for place, output in enumerate(events[recorder.end][1]) if output[0] == "alive"]
+        self._given = [None] * len(self._alive) if self._only_forward else recorder.given
+        self._lock = threading.Lock()
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
     def holds(self, arguments: Sequence[Tensor]) -> bool:
         """Whether all that the function sees, but for its arguments, is as it was when it was recorded."""
+        if self._until_tested:
+            self._until_tested -= 1
+            if not self._until_tested:
+                self._unchanged, self._gradients = self._test(), self._gradients_test()
         if not self._unchanged() and not self._equal():
             return False
-        own = {*self._own}
-        for tensor, place in self._present:
-            grad = tensor._grad
-            if grad is None or grad._node is not None or layout(grad._array) != place:
-                return False
-            own.add(id(grad._array))
+        gradients = self._gradients()
+        if gradients is None:
+            return False
+        if not arguments and not self._replaced and not self._moving:
+            return True
+        own = {*self._own, *map(id, gradients)}
         for number, (get, container, key) in self._replaced:
             now = get(container, key)
             if now.__class__ is not Tensor or now._node is not None or now._view is not None:
@@ -176,8 +161,37 @@ class Plan:
         found: Callable[[], bool] = names["test"]
         return found
 
+    def _gradients_test(self) -> Callable[[], tuple[Any, ...] | None]:
+        """A function that returns the arrays of the gradients that there were; None if one is missing, or has another layout."""
+        names: dict[str, Any] = {"layout": layout, "ndarray": np.ndarray}
+        lines = []
+        for number, (tensor, place) in enumerate(self._present):
+            shape, dtype, strides, device = place
+            names |= {f"t{number}": tensor, f"p{number}": place, f"s{number}": shape, f"d{number}": dtype, f"b{number}": strides}
+            lines += [f" g = t{number}._grad", " if g is None or g._node is not None: return None", f" a{number} = a = g._array"]
+            if device is None:
+                lines.append(f" if a.__class__ is not ndarray or a.shape != s{number} or a.strides != b{number} or "
+                             f"a.dtype != d{number}: return None")
+            else:
+                lines.append(f" if layout(a) != p{number}: return None")
+        found_arrays = "".join(f"a{number}, " for number in range(len(self._present)))
+        source = "\n".join(["def test():", *lines, f" return ({found_arrays})"])
+        exec(compile(source, "<lucid.compile>", "exec"), names)
+        found: Callable[[], tuple[Any, ...] | None] = names["test"]
+        return found
+
+    def _gradients_now(self) -> tuple[Any, ...] | None:
+        """What the function of `_gradients_test` returns."""
+        found = []
+        for tensor, place in self._present:
+            gradient = tensor._grad
+            if gradient is None or gradient._node is not None or layout(gradient._array) != place:
+                return None
+            found.append(gradient._array)
+        return tuple(found)
+
     def _equal(self) -> bool:
-        """What `_unchanged` says, with plain values compared by what they are."""
+        """What the function of `_test` says, with plain values compared by what they are."""
         for get, container, key, content in self._places:
             now = get(container, key)
             if now is not content and not same(now, content):
@@ -191,152 +205,122 @@ class Plan:
         return all(t._grad is None for t in self._absent)
 
     # ---- running it ----------------------------------------------------------------------------------------------
-    def run(self, arguments: Sequence[Tensor]) -> Any:
-        """What the function returns for these arguments."""
+    def run(self, arguments: Sequence[Tensor], function: Any = None, args: Any = (), keywords: Any = None) -> Any:
+        """What the function returns for these arguments, `args` and `keywords`."""
         graphs = self.graphs
+        call = Call(function, args, keywords, arguments, self._state, self._generators) if self._is_repeatable else None
+        if self._until_fused:
+            self._until_fused -= 1
+            if not self._until_fused and self._fuse():
+                graphs = None  # in a capture no kernel may be compiled
         if graphs is not None and graphs.serve(arguments, self._state):
             leaves = graphs.run(arguments, self._state)
         else:
-            leaves = self._run(arguments, self._state)
+            if self._until_chained:
+                self._until_chained -= 1
+                if not self._until_chained:
+                    for function in self.functions:
+                        function.chain()
+            leaves = self._forward.run(arguments, self._state)
+        if self._is_open:
+            leaves, saved = leaves
+            self._connect(leaves, saved, arguments, call)
         if grad_mode.get() & INFERENCE:
             for leaf in leaves:
                 if leaf.__class__ is Tensor and id(leaf) not in self._known_ids and not any(leaf is t for t in arguments):
                     mark_inference(leaf)
         return tree_unflatten(leaves, self.spec)
 
-    def _written(self) -> tuple[list[Line], dict[str, Any]]:
-        """The lines of the function, and the objects that they name."""
-        names: dict[str, Any] = {"wrap": wrap, "as_array": backends.as_array, "renew": _renew, "note": _note, "same": _same,
-                                 "step": make_arguments}
-        lines: list[Line] = []
+    def _fuse(self) -> bool:
+        """Put one kernel in the place of elementwise operations, where that can be; whether it was done."""
+        changed = [function.fuse() for function in self.functions]
+        if any(changed) and self.graphs is not None:
+            self._make_graphs()
+        return any(changed)
 
-        def name(value: Any) -> str:
-            if value.__class__ in (int, bool, type(None), str) or (value.__class__ is float and value == value
-                                                                   and abs(value) != float("inf")):
-                return repr(value)
-            key = f"c{len(names)}"
-            names[key] = value
-            return key
+    def _make_graphs(self) -> None:
+        """The graphs of the functions, on a GPU."""
+        forward, moving = self._forward, self._captured
+        self.graphs: Graphs | None = Graphs.of(forward.lines, forward.names, self.recorder, moving)
+        self.backward_graphs: BackwardGraphs | None = None
+        if self.graphs is not None and len(self.functions) > 1:
+            backward = self._backward
+            self.backward_graphs = BackwardGraphs.of(backward.lines, self.graphs, backward.names, self.recorder, moving,
+                                                     *backward.draws())
 
-        used: list[Symbol] = []
+    # ---- gradients that are computed outside ---------------------------------------------------------------------
+    def _connect(self, leaves: list[Any], saved: list[Any], arguments: Sequence[Tensor], call: Call | None) -> None:
+        """Give results the node of the graph whose rule is the second function."""
+        def tensor(symbol: Any) -> Tensor:
+            return (arguments if symbol[0] == "arg" else self._state)[symbol[1]]
 
-        def variable(symbol: Symbol) -> str:
-            used.append(symbol)
-            return f"{LETTERS[symbol[0]]}{symbol[1]}"
+        held = [tensor(symbol) for symbol in self._watched]  # whose versions the engine looks at
+        for place, _, is_read in self._alive:
+            if is_read:
+                held.append(wrap(leaves[place]._array))
+                held[-1]._version_box = version_box(leaves[place])
+        if call is not None:
+            call.returned([(place, leaves[place]._array) for place, _, _ in self._alive], [*map(tensor, self._wanted)])
+        rule = self._rule(tuple(held), call)
+        if clock.any_inference:
+            check_inference(rule, "compiled")
+        node = CallNode("compiled", [tensor(symbol)._node for symbol in self._wanted], rule, Saved(saved))
+        for place, number, _ in self._alive:
+            leaves[place]._node = node if len(self._alive) == 1 else Slot(node, number)
 
-        def tensor(target: Symbol) -> str:
-            return f"{'given' if target[0] == 'arg' else 'state'}[{target[1]}]"
+    def _rule(self, held: tuple[Tensor, ...], call: Call | None) -> Callable[[Any, Saved], list[Any]]:
+        def vjp(g: Any, saved: Saved) -> list[Any]:
+            return self._differentiated(g, saved, held, call)
 
-        def expression(value: Any) -> str:
-            if isinstance(value, Use):
-                return variable(value.symbol)
-            if value.__class__ is tuple and len(value) == 2 and value[0] in ("seed", "offset"):
-                return f"{value[0]}{value[1]}"
-            if _plain(value):
-                return name(value)
-            if value.__class__ is list:
-                return f"[{', '.join(map(expression, value))}]"
-            if value.__class__ is tuple:
-                return f"({''.join(expression(item) + ', ' for item in value)})"
-            if isinstance(value, tuple):
-                return f"{name(value.__class__)}({', '.join(map(expression, value))})"
-            return f"{{{', '.join(f'{name(key)}: {expression(item)}' for key, item in value.items())}}}"
+        return vjp
 
-        def add(text: str) -> None:
-            lines.append(Line(kind, text, list(used), event))
-            used.clear()
-
-        draws = 0
-        for number, event in enumerate(self.recorder.events):
-            kind = event[0]
-            if kind == "kernel":
-                _, kernel_name, kernel_kind, operands, attributes, _, outputs, many, scalar, _ = event
-                kernel = self.recorder.direct.get(number) or backends.kernel_of(kernel_kind, kernel_name)
-                parts = [*map(expression, operands), *(f"{key}={expression(value)}" for key, value in attributes.items())]
-                call = f"{name(kernel)}({', '.join(parts)})"
-                reads = set(used)
-                targets = ["_" if o is None or o[0] != "slot" or o in reads else variable(o) for o in outputs]
-                if not many and outputs[0] is not None and targets[0] == "_":
-                    add(f"same({call}, {variable(outputs[0])})")
-                elif all(target == "_" for target in targets):
-                    add(call)
-                elif many:
-                    add(f"{''.join(target + ', ' for target in targets)} = {call}")
-                    for target in targets:
-                        if target != "_" and scalar:
-                            add(f"{target} = as_array({target})")
-                            lines[-1].symbols = [("slot", int(target[1:]))]
-                else:
-                    add(f"{targets[0]} = as_array({call})" if scalar else f"{targets[0]} = {call}")
-            elif kind == "draw":
-                add(f"seed{draws}, offset{draws} = {name(event[1])}.take({event[2]})")
-                draws += 1
-            elif kind == "redraw":
-                add(f"seed{draws}, offset{draws} = seed{event[1]}, offset{event[1]} + {event[2]}")
-                draws += 1
-            elif kind == "constant":
-                add(f"{variable(event[2])} = {name(event[1])}.copy()")
-            elif kind == "host":
-                _, function, given, spec, output = event
-                leaves = ", ".join(tensor(leaf.symbol) if isinstance(leaf, Known) else variable(leaf.symbol)
-                                   if isinstance(leaf, Use) else name(leaf) for leaf in given)
-                call = f"{name(function)}(*_args, **_keywords)"
-                add(f"_args, _keywords = step([{leaves}], {name(spec)})")
-                add(call if output is None or output[0] != "slot" else f"{variable(output)} = {call}._array")
-            elif kind == "grad":
-                value = "None" if event[2] is None else f"wrap({variable(event[2])})"
-                add(f"{tensor(event[1])}._grad = {value}")
-            elif kind == "memory":
-                add(f"renew({tensor(event[1])}, {variable(event[2])})")
-            elif kind == "written":
-                add(f"note({tensor(event[1])}, {event[2]})")
-            elif kind == "requires":
-                add(f"{tensor(event[1])}.requires_grad_({event[2]})")
-            elif kind == "variable":
-                _, (_, container, key), replaced, symbol = event
-                place = f"{name(container)}.cell_contents" if isinstance(container, CellType) else (
-                    f"{name(container)}[{name(key)}]")
-                add(f"n{replaced} = {place} = wrap({variable(symbol)})")
+    def _differentiated(self, g: Any, saved: Saved, held: tuple[Tensor, ...], call: Call | None) -> list[Any]:
+        """The gradients of arguments and parameters from those of the results."""
+        again = bool(grad_mode.get() & GRAD)
+        up = upstream(g, len(self._given))
+        is_other = again or [each is None for each in up] != [each is None for each in self._given]
+        self.is_stale = self._only_forward
+        if is_other and call is not None and context()[1:4] == self.recorder.context[1:4]:
+            anew = call.gradients(up, again)
+            if anew is not None:
+                if not saved.is_kept:
+                    saved.values.clear()
+                return anew
+        if again:
+            raise RuntimeError("lucid.compile: the gradient of a compiled function cannot be differentiated again (create_graph)"
+                               ": it was not when the function was recorded. Compile a function that computes both")
+        for number, (gradient, given) in enumerate(zip(up, self._given, strict=True)):
+            if gradient is None and given is not None:
+                shape, dtype, device = given
+                up[number] = wrap(backends.create("full", device, {"shape": shape, "fill_value": 0, "dtype": dtype}))
+            elif gradient is not None and given is None:
+                raise RuntimeError("lucid.compile: a result of a compiled function gets a gradient that it did not get when the "
+                                   "function was recorded; lucid.compiler.reset() lets it be recorded again")
+        with self._lock:  # chains have memory of their own, and another thread may compute other gradients
+            graphs = self.backward_graphs
+            if graphs is not None and graphs.serve(saved.values, up):
+                found: list[Any] = graphs.run(saved.values, saved.is_kept, up)
             else:
-                results = []
-                for output in event[1]:
-                    if output[0] == "tensor":
-                        results.append(f"wrap({variable(output[1])}, {name(output[2])})")
-                    elif output[0] == "gradient":
-                        results.append(f"{tensor(output[1])}._grad")
-                    elif output[0] == "put":
-                        results.append(f"n{output[1]}")
-                    else:
-                        results.append(name(output[1]) if output[0] == "value" else tensor(output) if output[0] != "again"
-                                       else f"results[{output[1]}]")
-                twice = [place for place, output in enumerate(event[1]) if output[0] == "again"]
-                text = ", ".join("None" if place in twice else result for place, result in enumerate(results))
-                add(f"results = [{text}]")
-                for again in twice:
-                    add(f"results[{again}] = {results[again]}")
-                add("return results")
-        return lines, names
-
-    def _joined(self, lines: list[Line]) -> str:
-        """The lines, with the arrays read before them and let go after their last use."""
-        symbols = {symbol for line in lines for symbol in line.symbols}
-        text = ["def run(given, state):", *[f" {line}" for line in read(symbols)]]
-        for number, line in enumerate(lines):
-            text.append(f" {line.text}")
-            gone = self.lifetimes.ends.get(number)
-            if gone and not line.text.startswith("return"):
-                text.append(f" del {', '.join(f'v{slot}' for slot in gone)}")
-        return "\n".join(text)
+                found = self._backward.run(saved.values, saved.is_kept, up)
+        return found
 
     # ---- what it is ----------------------------------------------------------------------------------------------
     @property
     def memory(self) -> int:
         """The most bytes that arrays of the plan take at one time, beside arguments, parameters and buffers."""
-        return self.lifetimes.peak
+        return max(function.memory for function in self.functions)
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """How long its arrays live: of a function whose gradients are computed outside, forward."""
+        return self._forward.lifetimes
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the memory in use from kernel to kernel, with matplotlib; returns its axes."""
         return self.lifetimes.plot(axes)
+
+    def _repr_html_(self) -> str:
+        return _notebook.plan(self.summary())
 
     def summary(self) -> str:
         """The kernels of the plan, how often each runs, and the bytes of their results; the most memory; on a GPU the graphs."""
@@ -351,6 +335,13 @@ class Plan:
         lines = [f"{sum(counts.values())} kernels, {steps} steps called as they are, at most {self.memory:,} bytes at one time"]
         if self.graphs is not None:
             lines.append(self.graphs.described())
+        if self.backward_graphs is not None:
+            lines.append(f"backward: {self.backward_graphs.described()}")
+        if len(self.functions) > 1:
+            lines.append(f"{sum(event[0] == 'kernel' for event in self._backward.events)} of them in backward, outside")
+        for function in self.functions:
+            lines += [f"one kernel for {len(group)} of them: {' '.join(event[1] for event in group)}" for group in function.fused]
+            lines += [f"one call for {len(names)} of them: {' '.join(names)}" for names in function.groups]
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
 
@@ -361,30 +352,9 @@ def _hooks(tensor: Tensor) -> tuple[int, ...]:
     return () if node is None else (len(node.hooks or ()), len(getattr(node, "post_accumulate_hooks", None) or ()))
 
 
-def _same(result: Any, expected: Any) -> None:
-    """A kernel that returned one of its operands when it was recorded does so again."""
-    if result is not expected:
-        raise RuntimeError("lucid.compile: a kernel returned new memory where it was recorded to return that of an operand")
-
-
-def _plain(value: Any) -> bool:
-    """Whether there is no array and no draw in a value."""
-    if isinstance(value, Use):
-        return False
-    if isinstance(value, (tuple, list)):
-        return all(map(_plain, value))
-    return not isinstance(value, dict) or all(map(_plain, value.values()))
-
-
-def _renew(tensor: Tensor, array: Any) -> None:
-    """Put `array` behind `tensor`, as an assignment to a buffer does."""
-    if isinstance(tensor, Buffer):
-        tensor.assign(wrap(array))
-    else:
-        tensor._swap_array(array)
-
-
-def _note(tensor: Tensor, times: int) -> None:
-    """Record that the memory of `tensor` was written."""
-    for _ in range(times):
-        record_update(tensor)
+def upstream(g: Any, count: int) -> list[Any]:
+    """The gradients of so many results, None where there is none, contiguous: what a rule gets depends on what comes after."""
+    found = list(g) if g.__class__ is list else [g]
+    found += [None] * (count - len(found))
+    return [each if each is None or each._array.flags.c_contiguous else wrap(backends.run("copy", (each._array,)))
+            for each in found]

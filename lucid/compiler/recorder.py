@@ -7,7 +7,7 @@ something cannot be replayed `refuse` says so, and the function runs on as it is
 """
 from __future__ import annotations
 
-import contextlib
+import functools
 import sys
 import types
 import weakref
@@ -18,82 +18,72 @@ from typing import Any
 import numpy as np
 
 from .. import _recording, backends
+from .._nodes import Leaf
 from .._pytree import tree_flatten, tree_unflatten
+from ..autograd.engine import between
+from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import mode as grad_mode
+from ..backends import TABLES
+from ..backends.cpu import chains
+from ..backends.sizes import LARGE
+from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
-from ..tensor import Leaf, Tensor, wrap
-from .watch import PLAIN, Environment
+from ..tensor import Tensor, wrap
+from .breaks import GraphBreak, frame_that_reads, user_frame, user_line
+from .returned import Expression, ReturnLine, Unknown, replaced, value_of
+from .symbols import Known, Symbol, Use, is_pure
+from .watch import PLAIN, Environment, same
 
-_HERE = str(Path(__file__).parent.parent)
 _KERNELS = str(Path(backends.cpu.__file__).parent)
-Symbol = tuple[str, int]
 
 # Kernels whose results have lengths that depend on elements.
 _DEPENDING = frozenset(("nonzero", "bincount"))
+_reference = weakref.ref
+_OBJECTS = sys.getsizeof(np.empty(0)) + sys.getsizeof(wrap(np.empty(0)))  # bytes of an array and a tensor, without elements
 _INDEXING = frozenset(("getitem", "index_put"))
-
-
-class _NoticedOutput:
-    """What is written to Python's standard output goes there, and the recorder of the context that writes hears of it."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> Any:
-        recorder = _recording.current()
-        if recorder is not None:
-            recorder.refuse("it prints")
-        return self._stream.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def notice_printing() -> contextlib.AbstractContextManager[Any]:
-    """A context in which printing is refused in a recording."""
-    return contextlib.redirect_stdout(_NoticedOutput(sys.stdout))
-
-
-class GraphBreak(RuntimeError):
-    """With ``fullgraph=True``: the function does something that cannot be replayed."""
-
-
-class Use:
-    """The place of an array among the attributes of a kernel call."""
-
-    __slots__ = ("symbol",)
-
-    def __init__(self, symbol: Symbol) -> None:
-        self.symbol = symbol
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Use) and other.symbol == self.symbol
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class Known(Use):
-    """The place of a tensor, which a step gets as it is, among the arguments and what the function sees."""
-
-    __slots__ = ()
+_UNPLANNED = _DEPENDING | _INDEXING  # or some of them
 
 
 class Recorder:
-    """One recording: its `events` in order, or the `reason` why there is none."""
+    """One recording: its `events` in order, or the `reason` why there is none. Of one in detail a plan can be made; another one,
+    which is only compared, takes half as long.
+    """
 
-    def __init__(self, environment: Environment, arguments: Sequence[Tensor], fullgraph: bool) -> None:
+    def __init__(self, environment: Environment, arguments: Sequence[Tensor], fullgraph: bool,
+                 code: types.CodeType | None = None, in_detail: bool = True) -> None:
+        self.in_detail = in_detail
         self.environment = environment
         self.arguments = list(arguments)
         self.fullgraph = fullgraph
         self.reason: str | None = None
         self.events: list[tuple[Any, ...]] = []
         self.direct: dict[int, Any] = {}  # what kernels do, by the number of their event
+        self._frames: dict[int, tuple[types.CodeType, int]] = {}  # the lines of the program that have called them
+        self.recipes: dict[int, Any] = {}  # as loops of NumPy's, where they are such
+        self.dense: dict[int, tuple[Any, ...]] = {}  # the dtypes of their operands, where all arrays are contiguous
+        self.end = 0  # where what the function returns stands among the events; behind it are those of a backward outside
+        self.is_open = False  # whether gradients of results are computed outside
+        self.leaves: list[Tensor] = []  # those results
+        self.wanted: list[tuple[Symbol, Tensor]] = []  # what their gradients lead to
+        self.given: list[Any] = []  # shape, dtype and device of the gradients of results, None where there is none
+        self.is_whole = self.is_settled = False  # whether those events are there, and have become part of a plan
+        self.context: Any = None  # the modes of the call
+        self.differentiates = False  # whether the function calls backward
+        self.cuts: dict[int, Tensor] = {}  # arguments that were computed outside, by their nodes
+        self._code = code  # of the function
+        self._line: ReturnLine | None = None  # that returns numbers
+        self._read_from = 0  # the first event after one of them has been read
         self.slots: list[tuple[int, tuple[int, ...], Any]] = []  # bytes, shape and dtype of each
+        self.live = self.peak = 0  # bytes of them that are in use now, with the objects around them, and the most so far
+        self.dropped: dict[int, list[Symbol]] = {}  # tensors whose gradients are let go before the event of this number
         self.owners: list[int | None] = []  # whose memory each has: its own, another one's, or that of a tensor
         self.state: list[Tensor] = []
         self.arrays: list[Any] = []  # those of `state` before the call
         self._state_index: dict[int, int] = {}
-        self._symbols: dict[int, tuple[Any, Symbol]] = {}  # by the identity of an array: a weak reference to it
+        self._symbols: dict[int, tuple[Any, Use]] = {}  # by the identity of an array: a weak reference to it
+        self._places: dict[int, tuple[Any, Tensor, str]] = {}  # the arrays that are there before the call, and whose they are
         self._paused = False
+        self._numbers: dict[int, tuple[float, Symbol]] = {}  # those that a replay computes, by identity
         self._draws: list[tuple[int, int]] = []  # (seed, offset)
         self._blocks: list[tuple[Any, int]] = []  # the generator of each and how many it took; None for one that was repeated
         self._heads: dict[int, tuple[Any, int, int, int]] = {}  # generators, their seeds, where they began, how far they got
@@ -107,35 +97,32 @@ class Recorder:
             if t._grad is not None:
                 self._place(t._grad._array, t, "grad")
         for number, t in enumerate(self.arguments):
-            if id(t._array) in self._found and self._found[id(t._array)][0] is t._array:
+            if id(t._array) in self._places and self._places[id(t._array)][0] is t._array:
                 self.refuse("an argument is also a tensor that the function sees otherwise")
             self._set(t._array, ("arg", number))
             if t._grad is not None:
                 self._place(t._grad._array, t, "grad")
         self._written = {id(t): (t._grad, t._array) for t in self._known.values()}
         self._versions = self._counts()
+        self._graded = [t for t in self._known.values() if t._grad is not None]
 
     # ---- arrays --------------------------------------------------------------------------------------------------
-    @property
-    def _found(self) -> dict[int, tuple[Any, Tensor, str]]:
-        return self.__dict__.setdefault("_places", {})
-
     def _place(self, array: Any, tensor: Tensor, role: str) -> None:
-        there = self._found.get(id(array))
+        there = self._places.get(id(array))
         if there is not None and there[1] is not tensor:
             # Two tensors over one array: either stands for both as long as neither gets other memory, which is watched.
             return
-        self._found[id(array)] = (array, tensor, role)
+        self._places[id(array)] = (array, tensor, role)
 
     def _set(self, array: Any, symbol: Symbol) -> None:
-        self._symbols[id(array)] = (weakref.ref(array), symbol)
+        self._symbols[id(array)] = (weakref.ref(array), Use((symbol,)))
 
     def symbol(self, array: Any) -> Symbol | None:
         """The symbol of `array`; None if nobody knows it."""
         known = self._symbols.get(id(array))
         if known is not None and known[0]() is array:
-            return known[1]
-        there = self._found.get(id(array))
+            return known[1].symbol
+        there = self._places.get(id(array))
         if there is None or there[0] is not array:
             return None
         target, number = self._target(there[1])
@@ -156,26 +143,59 @@ class Recorder:
             self.arrays.append(self._before[id(tensor)][0])
         return number
 
-    def _slot(self, array: Any) -> Symbol:
-        symbol = ("slot", len(self.slots))
-        memory = owner(array)
-        known = None if memory is array else self.symbol(memory)
-        # A view of memory that nobody knows, as a kernel may return, counts as an array.
-        self.owners.append(symbol[1] if known is None else known[1] if known[0] == "slot" else None)
-        self.slots.append((array.nbytes, array.shape, array.dtype))
-        self._set(array, symbol)
+    def _slot(self, array: Any, shape: tuple[int, ...]) -> Symbol:
+        number = len(self.slots)
+        symbol = ("slot", number)
+        own: int | None = number
+        if array.base is not None:
+            memory = owner(array)
+            known = None if memory is array else self.symbol(memory)
+            # A view of memory that nobody knows, as a kernel may return, counts as an array.
+            own = number if known is None else known[1] if known[0] == "slot" else None
+        self.owners.append(own)
+        bytes = array.nbytes
+        self.slots.append((bytes, shape, array.dtype))
+        if self.in_detail and own == number:
+            size = bytes + _OBJECTS
+            self.live += size
+            self.peak = max(self.peak, self.live)
+            self._symbols[id(array)] = (_reference(array, functools.partial(self._freed, size)), Use((symbol,)))
+        else:
+            self._symbols[id(array)] = (_reference(array), Use((symbol,)))
         return symbol
+
+    def _freed(self, size: int, reference: Any) -> None:
+        self.live -= size
+
+    def _look_at_gradients(self) -> None:
+        """Note which gradients have been let go since the last kernel."""
+        graded = self._graded
+        self.dropped.setdefault(len(self.events), []).extend([self._target(t) for t in graded if t._grad is None])
+        self._graded = [t for t in graded if t._grad is not None]
+
+    def _alias(self, array: Any) -> Symbol | None:
+        """The symbol of the array that `array` is another object of, with the same elements in the same places: as the root of a
+        gradient is.
+        """
+        whole = array.base
+        if array.__class__ is not np.ndarray or whole.__class__ is not np.ndarray or (
+                (array.shape, array.strides, array.dtype) != (whole.shape, whole.strides, whole.dtype)
+                or array.__array_interface__["data"] != whole.__array_interface__["data"]):
+            return None
+        return self.symbol(whole)
 
     def _operand(self, value: Any) -> Any:
         """An operand or attribute, with a `Use` for each array in it."""
         kind = value.__class__
-        if kind in backends.TABLES:
-            symbol = self.symbol(value)
+        if kind in TABLES:
+            symbol = self.symbol(value) or self._alias(value)
             if symbol is None:
                 self.refuse("it uses a tensor that was made outside of lucid's operations, or that is in no variable which can "
                             "be watched")
                 symbol = ("unknown", 0)
-            return Use(symbol)
+            return Use((symbol,))
+        if kind is float and id(value) in self._numbers:  # that very object
+            return Use((self._numbers[id(value)][1],))
         if kind is tuple or kind is list:
             return kind([self._operand(item) for item in value])
         if isinstance(value, tuple) and hasattr(kind, "_make"):
@@ -190,6 +210,14 @@ class Recorder:
         """Whether what happens now is not recorded."""
         return self._paused or self.reason is not None
 
+    def line(self, number: int) -> str | None:
+        """The line of the program that has called the kernel of this number, as ``file:line``; None if it was not noted."""
+        found = self._frames.get(number)
+        if found is None:
+            return None
+        code, instruction = found
+        return f"{code.co_filename}:{[*code.co_positions()][instruction // 2][0]}"
+
     def refuse(self, why: str) -> None:
         """Give the recording up; with `fullgraph` raise GraphBreak."""
         if self.reason is None and not self._paused:
@@ -199,26 +227,35 @@ class Recorder:
 
     def kernel(self, name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> None:
         """Called by the dispatcher after each kernel."""
-        if self.deaf:
+        if self._paused or self.reason is not None:
             return
-        results = result if result.__class__ in (tuple, list) else (result,)
-        kinds = {a.__class__ for a in (*arrays, *results) if a.__class__ in backends.TABLES}
-        if any(kind is not np.ndarray and not hasattr(kind, "__cuda_array_interface__") for kind in kinds):
-            return  # shapes of 'meta' and formulas: nothing is computed
-        if name in _DEPENDING or (name in _INDEXING and _has_mask((arrays, attributes))):
-            self.refuse(f"the shape of the result of '{name}' depends on elements")
-            return
-        if not kinds and result is not None:
-            self.refuse(f"'{name}' returns no array")
-            return
-        if len(kinds) > 1:
-            self.refuse(f"'{name}' moves elements between devices")
-            return
-        direct = getattr(backends.kernel_of(next(iter(kinds)), name), "direct", None) if kinds else None
-        if direct is not None and "out" not in attributes:  # what the kernel finds out about these layouts is known to a plan
-            self.direct[len(self.events)] = direct(*arrays, **attributes)
-        operands = [self._operand(a) for a in arrays]
-        named = {key: self._operand(value) for key, value in attributes.items()}
+        graded = self._graded
+        if graded and (graded[0]._grad is None or graded[-1]._grad is None):  # mostly all at once, so two of the tensors tell
+            self._look_at_gradients()
+        many = result.__class__ is tuple or result.__class__ is list
+        results = result if many else (result,)
+        kind = result.__class__
+        if kind is not np.ndarray or name in _UNPLANNED:
+            kind = self._kind(name, arrays, attributes, results)
+            if kind is None:
+                return
+        if self.in_detail:
+            self._look_at(name, kind, arrays, attributes, results)
+        known = self._symbols
+        operands: list[Any] = []
+        for a in arrays:
+            its = a.__class__
+            if its is kind:
+                found = known.get(id(a))
+                operands.append(found[1] if found is not None and found[0]() is a else self._operand(a))
+            elif its is int or (its is float and not self._numbers):
+                operands.append(a)
+            elif its in TABLES:
+                self._kind(name, arrays, attributes, results)
+                return
+            else:
+                operands.append(self._operand(a))
+        named = {key: self._operand(value) for key, value in attributes.items()} if attributes else {}
         draw = None
         if "offset" in named and "seed" in named:
             pair = (named["seed"], named["offset"])
@@ -228,20 +265,64 @@ class Recorder:
                 return
             named["seed"], named["offset"] = ("seed", draw), ("offset", draw)
         outputs: list[Symbol | None] = []
+        scalar = False
         for array in results:
             if array is None:
                 outputs.append(None)
-            elif array.__class__ not in backends.TABLES:
+                continue
+            if array.__class__ not in TABLES:
                 self.refuse(f"'{name}' returns something else than arrays")
                 return
-            else:
-                # An operand again, or new memory, for which a GPU kernel may take an array object that nobody holds any more.
-                mine = any(array is a for a in arrays) or any(array is a for a in attributes.values())
-                outputs.append((self.symbol(array) if mine else None) or self._slot(array))
-        kind = next(iter(kinds), np.ndarray)
-        many = result.__class__ in (tuple, list)
-        self.events.append(("kernel", name, kind, operands, named, draw, outputs, many, result is not None and any(
-            getattr(a, "ndim", 1) == 0 for a in results), [None if a is None else (a.shape, a.dtype) for a in results]))
+            # An operand again, or new memory, for which a GPU kernel may take an array object that nobody holds any more.
+            mine = None
+            for a in (*arrays, *attributes.values()) if attributes else arrays:
+                if a is array:
+                    mine = self.symbol(array)
+                    break
+            shape = array.shape
+            outputs.append(mine or self._slot(array, shape))
+            scalar = scalar or not shape
+        self.events.append(("kernel", name, kind, operands, named, draw, outputs, many, scalar))
+
+    def _kind(self, name: str, arrays: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]) -> Any:
+        """The class of the arrays of a kernel; None if it is not recorded."""
+        kinds = {a.__class__ for a in (*arrays, *results) if a.__class__ in TABLES}
+        if StoredArray in kinds:
+            self.refuse(f"'{name}' makes elements of a dtype for storage")
+        elif any(kind is not np.ndarray and not hasattr(kind, "__cuda_array_interface__") for kind in kinds):
+            pass  # shapes of 'meta' and formulas: nothing is computed
+        elif name in _DEPENDING or (name in _INDEXING and _has_mask((arrays, attributes)) and not (
+                name == "index_put" and getattr(arrays[1], "size", 1) == 1)):  # one number is written wherever the mask says
+            self.refuse(f"the shape of the result of '{name}' depends on elements")
+        elif not kinds and any(result is not None for result in results):
+            self.refuse(f"'{name}' returns no array")
+        elif len(kinds) > 1:
+            self.refuse(f"'{name}' moves elements between devices")
+        else:
+            return next(iter(kinds), np.ndarray)
+        return None
+
+    def _look_at(self, name: str, kind: Any, arrays: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]) -> None:
+        """Note the line that calls a kernel, and what a plan can make of it for such layouts."""
+        number = len(self.events)
+        frame = user_frame()
+        if frame is not None:
+            self._frames[number] = frame.f_code, frame.f_lasti
+        if "out" in attributes:
+            return
+        kernel = backends.kernel_of(kind, name)
+        direct = getattr(kernel, "direct", None)
+        if direct is not None:  # what the kernel finds out about these layouts is known to a plan
+            self.direct[number] = direct(*arrays, **attributes)
+        is_host = kind is np.ndarray
+        if is_host:
+            recipe = chains.recipe(name, kernel, arrays, attributes, results)
+            if recipe is not None:
+                self.recipes[number] = recipe
+        if not is_host or getattr(results[0], "size", 0) >= LARGE:  # which may be fused
+            held: list[Any] = [a for a in (*arrays, *results) if a.__class__ in TABLES]
+            if all(a.flags.c_contiguous for a in held):
+                self.dense[number] = tuple([getattr(a, "dtype", None) for a in arrays])
 
     def took(self, generator: Any, blocks: int, seed: int, offset: int) -> None:
         """A generator has given away `blocks` of its counter."""
@@ -277,17 +358,29 @@ class Recorder:
 
     def read(self, array: Any) -> None:
         """Python is about to see the elements of `array`."""
+        if self.deaf:
+            return
+        reader = None if self._code is None else frame_that_reads(self._code)
+        try:
+            if reader is not None and self._line is None:
+                self._line, self._read_from = ReturnLine(reader[0]), len(self.events)
+            if reader is not None and self._line is not None and self._line.take(*reader, array):
+                return
+        except Unknown:
+            pass
         self.refuse("Python reads the elements of a tensor")
 
     def constant(self, array: Any) -> None:
         """An array was made of Python's numbers."""
         if not self.deaf and _is_array(array) and self.symbol(array) is None:
             value = array.copy()
-            symbol = self._slot(array)
+            symbol = self._slot(array, array.shape)
             self.events.append(("constant", value, symbol))
 
-    def host(self, function: Any, args: Any, keywords: Any) -> Any:
-        """Run `function`, which replays call as it is."""
+    def host(self, function: Any, args: Any, keywords: Any, is_number: bool = False) -> Any:
+        """Run `function`, which replays call as it is. With `is_number` it returns one for kernels."""
+        if not self.deaf and self.end and self.is_open:
+            self.refuse("backward outside takes a step that is called as it is")
         if self.deaf:
             return function(*args, **keywords)
         self._flush()
@@ -299,11 +392,12 @@ class Recorder:
                 if symbol is None:
                     self.refuse("a step gets a tensor that no recorder knows")
                 else:
-                    given.append(Use(symbol))
+                    given.append(Use((symbol,)))
             elif isinstance(leaf, Tensor):
-                given.append(Known(self._target(leaf)))
+                given.append(Known((self._target(leaf),)))
             elif callable(leaf) and not isinstance(leaf, Module):
-                self.refuse("a step gets a function")
+                self.refuse(f"{_name_of(function)} gets a function, which it may call any number of times: compile that function "
+                            "instead")
             else:
                 given.append(leaf)
         self._versions_now()
@@ -317,7 +411,7 @@ class Recorder:
         for key, (grad, array) in self._written.items():
             tensor = self._known[key]
             if tensor._grad is not grad or tensor._array is not array:
-                self.refuse(f"{getattr(function, '__qualname__', function)} gives a tensor other memory, or another gradient")
+                self.refuse(f"{_name_of(function)} gives a tensor other memory, or another gradient")
                 return result
         self._versions = self._counts()
         output = None
@@ -325,7 +419,10 @@ class Recorder:
             if result._node is not None:
                 self.refuse("the result of a step requires grad")
                 return result
-            output = self._slot(result._array)
+            output = self._slot(result._array, result._array.shape)
+        elif is_number:
+            output = ("number", len(self._numbers))
+            self._numbers[id(result)] = (result, output)
         elif result is not None and not isinstance(result, Tensor):
             self.refuse("a step returns a number of Python")
             return result
@@ -343,6 +440,8 @@ class Recorder:
                     self.events.append(("grad", self._target(tensor), None))
                 elif new._node is not None:
                     self.refuse("a gradient requires grad itself")
+                elif new._array.__class__ not in TABLES or hasattr(new._array, "is_sparse"):
+                    self.refuse("a gradient is sparse")
                 elif id(new) in self._known or new._view is not None:
                     self.refuse("a gradient is a tensor that has another name too, or a view")
                 else:
@@ -409,13 +508,20 @@ class Recorder:
 
     def release(self) -> None:
         """Let go of what only the recording needed."""
-        for held in (self._before, self._written, self._known, self._symbols, self._found, self._versions, self.arguments,
-                     self._watched, self._heads):
+        for held in (self._before, self._written, self._known, self._symbols, self._places, self._versions, self.arguments,
+                     self._watched, self._heads, self._graded, self.leaves, self.wanted, self.cuts):
             held.clear()
 
     def _returned(self, result: Any, written: dict[int, int], put: list[Any]) -> None:
         leaves, spec = tree_flatten(result)
         outputs: list[Any] = []
+        symbols: dict[Any, Any] = {}
+        if self._line is not None:
+            found = self._with_numbers(self._line, result, leaves)
+            if found is None:
+                self.refuse("Python reads the elements of a tensor")
+                return
+            leaves, symbols = found
         gradients = {id(t._grad): t for t in self._known.values() if t._grad is not None}
         others = {id(owner(t._array)) for t in self._known.values()}
         others |= {id(owner(t._grad._array)) for t in gradients.values() if t._grad is not None}
@@ -425,7 +531,19 @@ class Recorder:
             return
         others.update(memories)
         before: dict[int, int] = {}
+        new = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in self._known}
+        differentiable = [leaf for leaf in new.values() if leaf._node is not None]
+        is_open = bool(differentiable) and (bool(self.cuts) or any(is_alive(leaf._node) for leaf in differentiable))
+        self.is_open = is_open
+        if is_open and not self._lead_to(differentiable):
+            return
+        if self.cuts and not is_open:
+            self.refuse("an argument has a gradient that leads out of the function")
+            return
         for place, leaf in enumerate(leaves):
+            if isinstance(leaf, Expression):
+                outputs.append(("number", replaced(leaf.tree, symbols)))
+                continue
             if not isinstance(leaf, Tensor):
                 if not isinstance(leaf, (*PLAIN, Module)):
                     self.refuse(f"it returns an object of the class {type(leaf).__name__}")
@@ -454,12 +572,111 @@ class Recorder:
                 self.refuse("it returns a tensor whose memory another one has too")
                 return
             others.add(memory)
-            if leaf._node is not None and is_alive(leaf._node):
-                self.refuse("it returns a tensor whose gradient has still to be computed; compile the whole step, with "
-                            "backward(), or call the function under no_grad()")
-                return
-            outputs.append(("tensor", symbol, leaf._node))
+            if is_open and leaf._node is not None:
+                outputs.append(("alive", symbol, len(self.leaves)))
+                self.leaves.append(leaf)
+            else:
+                outputs.append(("tensor", symbol, leaf._node))
+        self._end(outputs, spec)
+
+    def _with_numbers(self, line: ReturnLine, result: Any, leaves: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]] | None:
+        """The leaves of what is returned, with expressions in the place of numbers, and the symbols of these; None if they are
+        something else than the source says, or arrays are written after they have been read.
+        """
+        try:
+            others, _ = tree_flatten(line.with_values(result))
+        except Unknown:
+            return None
+        symbols = {place: self.symbol(array) for place, array in line.read.items()}
+        tensors = {place: wrap(array) for place, array in line.read.items()}
+        if None in symbols.values() or len(others) != len(leaves) or not all(map(is_pure, self.events[self._read_from:])):
+            return None
+        self._paused = True
+        try:
+            for other, leaf in zip(others, leaves, strict=True):
+                if isinstance(other, Expression):
+                    value = value_of(other.tree, tensors)
+                    if value.__class__ is not leaf.__class__ or not same(value, leaf):
+                        return None
+        finally:
+            self._paused = False
+        return others, symbols
+
+    def _end(self, outputs: list[Any], spec: Any) -> None:
+        self.end = len(self.events)
         self.events.append(("return", outputs, spec))
+        self._graded = []
+
+    def _lead_to(self, leaves: Sequence[Tensor]) -> bool:
+        """Find what the gradients of results lead to: parameters and arguments. False, with a reason, if not to these alone."""
+        if self.differentiates:
+            self.refuse("it computes some gradients, and returns a tensor whose gradient has still to be computed")
+            return False
+        others = {id(t._node) for t in self._known.values() if t._node is not None and t._node.__class__ is not Leaf}
+        found: dict[int, Tensor] = {}
+        seen: set[int] = set()
+        stack = [leaf._node for leaf in leaves]
+        while stack:
+            node = stack.pop()
+            if node is None or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if id(node) in self.cuts:
+                found[id(self.cuts[id(node)])] = self.cuts[id(node)]
+                continue
+            if node.hooks or hasattr(node, "node_hooks"):
+                self.refuse("it returns a tensor on the way of whose gradient are hooks")
+                return False
+            if node.__class__ is Leaf:
+                tensor = node.tensor()
+                if tensor is None or id(tensor) not in self._known:
+                    self.refuse("it returns a tensor whose gradient leads to one that no variable and no argument holds")
+                    return False
+                found[id(tensor)] = tensor
+            elif id(node) in others:
+                self.refuse("it returns a tensor whose gradient leads into a graph that was there before the call")
+                return False
+            else:
+                stack += node.parents
+        self.wanted = sorted(((self._target(tensor), tensor) for tensor in found.values()), key=lambda pair: pair[0])
+        return True
+
+    def differentiate(self, leaves: Sequence[Tensor], targets: Sequence[Tensor], up: Sequence[Any], keep: bool) -> list[Any]:
+        """The gradients of `targets` from those of `leaves`, by a backward that is recorded, if it is the first one."""
+        again = bool(grad_mode.get() & GRAD)
+        if self.reason is None and not self.is_whole:
+            # Each its own array: not one that is known inside, or has been, or is that of two results.
+            first = {id(each._array): number for number, each in reversed([*enumerate(up)]) if each is not None}
+            up = [each if each is None or (self.symbol(each._array) is None and first[id(each._array)] == number)
+                  else wrap(backends.run("copy", (each._array,))) for number, each in enumerate(up)]
+        present = [(leaf, gradient) for leaf, gradient in zip(leaves, up, strict=True) if gradient is not None]
+        wanted = {tensor._node: tensor for tensor in targets}
+        outputs, gradients = zip(*present, strict=True)
+        call = functools.partial(between, outputs, gradients, wanted, again, keep)
+        if self.reason is not None or self.is_whole:
+            found = call()
+        else:
+            self.given = [None if each is None else (each._array.shape, each._array.dtype, each.device) for each in up]
+            token = _recording.recorder.set(self)
+            _recording.count(1)
+            try:
+                if again:
+                    self.refuse("its gradients are differentiated again")
+                for number, gradient in enumerate(up):
+                    if gradient is not None:
+                        self._set(gradient._array, ("up", number))
+                with backends.observe(self.kernel):
+                    found = call()
+                results = [found.get(tensor._node) for tensor in targets]
+                symbols = [None if each is None else self.symbol(each._array) for each in results]
+                if [each is None for each in results] != [symbol is None for symbol in symbols]:
+                    self.refuse("a gradient was made outside of lucid's operations")
+                self.events.append(("returned", symbols))
+                self.is_whole = True
+            finally:
+                _recording.count(-1)
+                _recording.recorder.reset(token)
+        return [found.get(tensor._node) for tensor in targets]
 
 
 _WRITABLE = (dict, list, types.CellType)
@@ -469,6 +686,10 @@ def _role(tensor: Tensor) -> str:
     """Whether a tensor is a leaf that requires grad, the result of operations that are differentiated, or a constant."""
     node = tensor._node
     return "constant" if node is None else "leaf" if node.__class__ is Leaf else "result"
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__qualname__", function))
 
 
 def _hooked(tensor: Tensor) -> bool:
@@ -515,14 +736,6 @@ def _has_mask(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_has_mask, value.values()))
     return isinstance(value, (tuple, list)) and any(map(_has_mask, value))
-
-
-def user_line() -> str:
-    """The line outside of lucid that is running, as ``file:line``."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back  # type: ignore[assignment]
-    return "lucid" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def make_arguments(given: Sequence[Any], spec: Any) -> Any:

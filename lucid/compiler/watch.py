@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import pathlib
 import sys
 import types
 from collections import OrderedDict, deque
@@ -19,19 +18,19 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
+from .._nodes import Leaf
 from .._random import Generator
 from ..amp import GradScaler
 from ..backends import Device
 from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from ..tensor import Leaf, Tensor
+from ..tensor import Tensor
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *_dtypes.CLASSES)
 MOST = 50_000  # places; a function that sees more is not compiled
 _MISSING = object()
 _OWN = __name__.partition(".")[0]
-_HERE = str(pathlib.Path(__file__).parents[1])
 _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy", "cupy", "numba", "torch"}
 # By these names code reads what schedulers and optimizers change.
 _STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "last_epoch", "_last_lr", "_step_count", "best",
@@ -40,6 +39,7 @@ _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
+_ATOMS = frozenset((*PLAIN, types.CodeType, object))  # which lead nowhere; the last one is of what is missing
 
 
 class Unwatchable(Exception):
@@ -49,6 +49,12 @@ class Unwatchable(Exception):
 def is_foreign(module: Any) -> bool:
     """Whether code of the module of this name is taken to keep no state of its own: Python's, NumPy's and lucid's."""
     return not isinstance(module, str) or (module.partition(".")[0] in _FOREIGN and module != "__main__")
+
+
+def _is_opaque(kind: type) -> bool:
+    """Whether what objects of a class keep is left alone. Where `lucid.torch` serves `torch`, lucid's classes bear its name."""
+    package = kind.__module__.partition(".")[0]
+    return package in _OPAQUE and not (package == "torch" and type(sys.modules.get("torch")).__module__.startswith(_OWN))
 
 
 def _module_of(function: types.FunctionType) -> str:
@@ -66,7 +72,9 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, (types.MethodType, types.BuiltinMethodType)):
         return bool(a == b)
-    return isinstance(a, PLAIN) and (bool(a == b) or (a != a and b != b))
+    if isinstance(a, (float, complex)):
+        return repr(a) == repr(b)  # also the signs of zeros
+    return isinstance(a, PLAIN) and bool(a == b)
 
 
 def _entry(container: Any, key: Any) -> Any:
@@ -90,7 +98,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 def is_empty(place: tuple[Any, ...]) -> bool:
     """Whether a place is a container with nothing in it."""
-    return place[0] is _length and not place[3]
+    return place[0] in (_length, _members) and not place[3]
 
 
 #: What a test raises where there is nothing any more.
@@ -147,6 +155,10 @@ def _members(container: Any, key: Any) -> Any:
     return tuple(container) if len(container) < 100 else len(container)
 
 
+def _nothing(value: Any) -> None:
+    """It is not looked into."""
+
+
 class Environment:
     """The places that `roots` lead to: ``(get, container, key, content)`` each, and the tensors in them."""
 
@@ -156,11 +168,17 @@ class Environment:
         self._seen: dict[int, Any] = {}
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # of tensors
         self._waiting: list[Any] = list(roots)
-        while self._waiting:
-            self._visit(self._waiting.pop())
+        self._visits: dict[type, Callable[[Any], None]] = {}
+        seen, waiting, visits = self._seen, self._waiting, self._visits
+        while waiting:
+            value = waiting.pop()
+            if value.__class__ in _ATOMS or id(value) in seen:
+                continue
+            seen[id(value)] = value
+            (visits.get(value.__class__) or self._visit_of(value))(value)
             if len(self.places) > MOST:
                 raise Unwatchable(f"the function sees more than {MOST} variables, attributes and elements of containers")
-        del self._waiting
+        del self._waiting, self._visits
 
     def changed(self) -> Iterator[tuple[Callable[[Any, Any], Any], Any, Any, Any, Any]]:
         """The places whose content is another one now, with that."""
@@ -176,64 +194,72 @@ class Environment:
     def _place(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
         content = get(container, key)
         self.places.append((get, container, key, content))
-        if content is not _MISSING:
+        if content.__class__ not in _ATOMS:
             self._waiting.append(content)
 
-    def _visit(self, value: Any) -> None:
-        if isinstance(value, (*PLAIN, types.CodeType)) or id(value) in self._seen:
-            return
-        self._seen[id(value)] = value
-        if isinstance(value, Tensor):
-            self.tensors[id(value)] = value
-            attributes = value.__dict__
-            self._attributes.append((attributes, dict(attributes)))
-            if attributes:
-                self._waiting.append(attributes)
-            if value._node.__class__ is Leaf:
-                self._waiting += [*(value._node.hooks or {}).values(), *(value._node.post_accumulate_hooks or {}).values()]
-        elif isinstance(value, Module):
-            self._module(value)
-        elif isinstance(value, Optimizer):  # its steps are called by replays as they are
-            params = _stepped(value, None)
-            self.places.append((_stepped, value, None, params))
-            self._waiting += params
-        elif isinstance(value, LRScheduler):
-            self._waiting.append(value.optimizer)
-        elif isinstance(value, GradScaler):  # so are its steps, and its scale is asked for
-            pass
-        elif isinstance(value, dict):
-            self.places.append((_members, value, None, _members(value, None)))
-            for key in value:
-                self._place(_entry, value, key)
-        elif isinstance(value, tuple):
-            self._waiting += value
-        elif isinstance(value, (list, deque)):
-            self.places.append((_length, value, None, len(value)))
-            for number in range(len(value)):
-                self._place(_item, value, number)
-        elif isinstance(value, (set, frozenset)):
-            self.places.append((_members, value, None, _members(value, None)))
-        elif isinstance(value, types.FunctionType):
-            self._function(value)
-        elif isinstance(value, types.MethodType):
-            self._waiting += (value.__func__, value.__self__)
-        elif isinstance(value, functools.partial):
-            self._waiting += (value.func, value.args, value.keywords)
-        elif isinstance(value, type):
-            self._class(value)
-        elif isinstance(value, np.ndarray):
-            self._array(value)
-        elif not isinstance(value, types.ModuleType):
-            self._instance(value)
+    def _visit_of(self, value: Any) -> Callable[[Any], None]:
+        """What is done with values of this class."""
+        found = next((visit for classes, visit in (
+            (PLAIN, _nothing), (Tensor, self._tensor), (Module, self._module), (Optimizer, self._optimizer),
+            (LRScheduler, self._scheduler),
+            (GradScaler, _nothing),  # its steps are called as they are too, and its scale is asked for
+            (dict, self._dict), (tuple, self._waiting.extend), ((list, deque), self._list), ((set, frozenset), self._set),
+            (types.FunctionType, self._function), (types.MethodType, self._method), (functools.partial, self._partial),
+            (type, self._class), (np.ndarray, self._array), (types.ModuleType, _nothing))
+            if isinstance(value, classes)), self._instance)
+        self._visits[value.__class__] = found
+        return found
+
+    def _tensor(self, tensor: Tensor) -> None:
+        self.tensors[id(tensor)] = tensor
+        attributes = tensor.__dict__
+        self._attributes.append((attributes, dict(attributes)))
+        if attributes:
+            self._waiting.append(attributes)
+        node = tensor._node
+        if node.__class__ is Leaf and (node.hooks or node.post_accumulate_hooks):
+            self._waiting += [*(node.hooks or {}).values(), *(node.post_accumulate_hooks or {}).values()]
+
+    def _optimizer(self, optimizer: Optimizer) -> None:  # its steps are called by replays as they are
+        params = _stepped(optimizer, None)
+        self.places.append((_stepped, optimizer, None, params))
+        self._waiting += params
+
+    def _scheduler(self, scheduler: LRScheduler) -> None:
+        self._waiting.append(scheduler.optimizer)
+
+    def _dict(self, container: dict[Any, Any]) -> None:
+        self.places.append((_members, container, None, _members(container, None)))
+        for key, content in [*container.items()]:
+            self.places.append((_entry, container, key, content))
+            if content.__class__ not in _ATOMS:
+                self._waiting.append(content)
+
+    def _list(self, container: Any) -> None:
+        self.places.append((_length, container, None, len(container)))
+        for number in range(len(container)):
+            self._place(_item, container, number)
+
+    def _set(self, container: Any) -> None:
+        self.places.append((_members, container, None, _members(container, None)))
+
+    def _method(self, method: types.MethodType) -> None:
+        self._waiting += (method.__func__, method.__self__)
+
+    def _partial(self, partial: functools.partial[Any]) -> None:
+        self._waiting += (partial.func, partial.args, partial.keywords)
 
     def _module(self, module: Module) -> None:
-        state = module.__dict__
-        self.places.append((_length, state, None, len(state)))
-        for name, content in state.items():
-            if name in _REGISTRIES or not (content.__class__ is OrderedDict and not content):
-                self._place(_entry, state, name)
+        state, places = module.__dict__, self.places
+        places.append((_length, state, None, len(state)))
+        for name, content in [*state.items()]:
+            if content.__class__ in _ATOMS:
+                places.append((_entry, state, name, content))
+            elif name in _REGISTRIES or not (content.__class__ is OrderedDict and not content):
+                places.append((_entry, state, name, content))
+                self._waiting.append(content)
             else:  # hooks, of which there are none
-                self.places.append((_length, content, None, 0))
+                places.append((_length, content, None, 0))
         self._waiting.append(type(module))
 
     def _class(self, kind: type) -> None:
@@ -258,7 +284,7 @@ class Environment:
     def _instance(self, value: Any) -> None:
         if isinstance(value, Iterator):
             raise Unwatchable(f"the function sees an iterator, a {type(value).__name__}, which gives something else each time")
-        if type(value).__module__.partition(".")[0] in _OPAQUE or isinstance(value, Generator):
+        if _is_opaque(type(value)) or isinstance(value, Generator):
             return
         inner = getattr(value, "_compiled_function", None)
         if inner is not None:
