@@ -9,6 +9,7 @@
 `ties`: tensors over the same memory.
 `output_file`: a file that is written as a whole or not at all.
 `locations`: `map_location`.
+`safe_globals`: classes that files may name, by PyTorch's names.
 
 A file holds arrays by name, and beside them, as JSON, the structure that they belong to: see `structure`. In a flat state
 dict the names are its keys, so every reader of these formats finds the tensors. Files without our structure load as a
@@ -33,6 +34,7 @@ from ..tensor import Tensor, as_array, version_box, wrap
 from . import ties as _ties
 from .locations import MapLocation, mover
 from .output_file import written_at
+from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .structure import Damaged, damage_noticed, pack, unpack
 
 Path = str | os.PathLike[str]
@@ -70,12 +72,19 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None, max_shard_
     that contains itself, names of more tensors than the header of safetensors has room for (npz has); RuntimeError, with `f`
     as it was, if a tensor is written by another thread meanwhile: for that, save a snapshot that was taken between two steps,
     ``state_dict(copy=True)``. Writes that no version counts, through `numpy()` and `data`, are not noticed.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> lucid.save(nn.Linear(1, 2).state_dict(), file)
+    >>> _ = file.seek(0)
+    >>> list(lucid.load(file))
+    ['weight', 'bias']
     """
     if max_shard_size is not None:
         from . import shards
         if not isinstance(f, (str, os.PathLike)):
             raise TypeError(f"with max_shard_size f must be the path of a folder, not {type(f).__name__}")
-        with _unchanged(_tensors_by_name(obj)):
+        with _unchanged({key: value for key, value in obj.items() if isinstance(value, Tensor)} if isinstance(obj, dict) else {}):
             shards.save(obj, f, max_shard_size, format, _write_part)
     elif isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
@@ -118,6 +127,13 @@ def load(f: Path | IO[bytes], map_location: MapLocation = None, *, weights_only:
     memory, beyond 256 MiB; None lifts that. A bar of tqdm shows how far it is: `progress` says whether, by default from 1 GiB
     on a terminal. Raises `LoadError`, a RuntimeError, that says what is wrong, for a file that is truncated, damaged or of
     another format.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> lucid.save({"weight": lucid.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> lucid.load(file)
+    {'weight': Tensor([1.0, 1.0], requires_grad=False)}
     """
     move = mover(map_location)
     if isinstance(f, (str, os.PathLike)):
@@ -146,10 +162,6 @@ def _load_path(path: Path, move: Callable[[Tensor, Device], Tensor], mapped: boo
             return read(path) if index is None else shards.load(index, read)
     except Damaged as error:
         raise LoadError(f"cannot load '{os.fspath(path)}': {error}") from error
-
-
-def _tensors_by_name(obj: Any) -> dict[str, Tensor]:
-    return {key: value for key, value in obj.items() if isinstance(value, Tensor)} if isinstance(obj, dict) else {}
 
 
 def _write_part(part: dict[str, Tensor], format: str) -> Callable[[IO[bytes]], None]:

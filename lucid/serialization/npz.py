@@ -1,7 +1,7 @@
 """The npz format: a zip archive of .npy files, never with pickled objects.
 
-The structure is an array of bytes under the name '__lucid__'. NumPy's format has no bfloat16: such tensors are stored as
-uint16 with the same bits, and named beside the structure.
+The structure is an array of bytes under the name '__lucid__'. NumPy's format has no bfloat16 and no floating-point numbers of 8
+bits: such tensors are stored as unsigned integers with the same bits, and named beside the structure.
 """
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ import stat
 import zipfile
 from typing import IO, Any
 
-import ml_dtypes
 import numpy as np
 from numpy.lib import format as npy
 
-from .. import backends
+from .. import _dtypes, backends
 from ..tensor import Tensor
 from .reading import check_ratio, filled
 from .structure import Damaged, damage_noticed
 
 _STRUCTURE = "__lucid__"
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_BFLOAT16 = _dtypes.bfloat16
+_BITS = {dtype: np.dtype(np.uint8) for dtype in _dtypes.STORED if dtype.itemsize == 1} | {_BFLOAT16: np.dtype(np.uint16)}
 
 
 def write(file: IO[bytes], structure: str, tensors: dict[str, Tensor]) -> None:
     """Write `tensors` and the JSON text `structure` to an open file."""
     bfloat16 = [name for name, tensor in tensors.items() if tensor.dtype == _BFLOAT16]
-    text = json.dumps({"structure": structure, "bfloat16": bfloat16}).encode()
+    eight_bits = {name: tensor.dtype.name for name, tensor in tensors.items() if tensor.dtype in _BITS and tensor.itemsize == 1}
+    text = json.dumps({"structure": structure, "bfloat16": bfloat16, "float8": eight_bits}).encode()
     with zipfile.ZipFile(_sequential(file), "w", zipfile.ZIP_STORED) as archive:
         _write_array(archive, _STRUCTURE, np.frombuffer(text, np.uint8))
         for name, tensor in tensors.items():
             array = np.asarray(backends.to_host(tensor._array), order="C")
-            _write_array(archive, name, array.view(np.uint16) if array.dtype == _BFLOAT16 else array)
+            _write_array(archive, name, array.view(_BITS.get(array.dtype, array.dtype)))
 
 
 class _Stream:
@@ -77,6 +78,8 @@ def read(file: IO[bytes], max_ratio: float | None) -> tuple[str | None, dict[str
         text = json.loads(arrays.pop(_STRUCTURE).tobytes())
         for name in text["bfloat16"]:
             arrays[name] = arrays[name].view(_BFLOAT16)
+        for name, dtype in text.get("float8", {}).items():
+            arrays[name] = arrays[name].view(_dtypes.as_dtype(dtype))
         return text["structure"], arrays
 
 

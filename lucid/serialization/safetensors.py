@@ -12,10 +12,9 @@ import mmap
 import os
 from typing import IO, Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
-from .. import backends
+from .. import _dtypes, backends
 from ..tensor import Tensor, wrap
 from .reading import filled
 from .structure import Damaged, damage_noticed
@@ -24,9 +23,10 @@ MAX_HEADER = 100_000_000  # bytes, the limit of the safetensors library
 _STRUCTURE = "__lucid__"  # the name of the structure as a tensor, and the entry in its place
 _IN_HEADER = 1 << 20  # bytes of structure, at most
 _CODES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "float16": "F16",
-          "bfloat16": "BF16", "float32": "F32", "float64": "F64", "uint16": "U16", "uint32": "U32", "uint64": "U64"}
-_DTYPES: dict[str, Any] = {code: np.dtype(name) for name, code in _CODES.items() if name != "bfloat16"} | {
-    "BF16": np.dtype(ml_dtypes.bfloat16), "C64": np.dtype("complex64")}
+          "bfloat16": "BF16", "float32": "F32", "float64": "F64", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+          "float8_e4m3fn": "F8_E4M3", "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2": "F8_E5M2",
+          "float8_e5m2fnuz": "F8_E5M2FNUZ", "float8_e8m0fnu": "F8_E8M0"}
+_DTYPES: dict[str, Any] = {code: _dtypes.as_dtype(name) for name, code in _CODES.items()} | {"C64": np.dtype("complex64")}
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 

@@ -21,6 +21,7 @@ from .. import _dtypes
 from .._layout import Layout
 from ..backends import Device, meta_module
 from ..backends.memory_format import memory_axes
+from ..backends.stored_array import as_stored, bits_dtype
 from ..tensor import Size, Tensor, wrap
 
 VERSION = 1
@@ -28,7 +29,7 @@ RESERVED = {"__metadata__", "__lucid__"}  # names that the file formats use them
 MAX_DEPTH = 100  # of containers in each other: code that reads a file must not reach Python's limit of recursion
 MAX_NAME = 1000  # characters; a zip archive has room for 65535 bytes
 _PLAIN = (type(None), bool, int, float, str)
-_STORABLE = {dtype.name: dtype for dtype in (*_dtypes.ALL, *map(np.dtype, ("uint16", "uint32", "uint64")))}  # of arrays
+_STORABLE = {dtype.name: dtype for dtype in _dtypes.EVERY}  # of arrays
 _FACTORIES = {kind.__name__: kind for kind in (list, dict, set, tuple, int, float, bool, str)}  # of a defaultdict
 
 
@@ -172,7 +173,10 @@ def damage_noticed(what: str = "its structure is damaged") -> Iterator[None]:
 
 def _meta(content: list[Any]) -> Tensor:
     dtype, shape, axes = content
-    return wrap(meta_module().blank(tuple(shape), _dtypes.as_dtype(dtype), tuple(axes)))
+    made = _dtypes.as_dtype(dtype)
+    if made in _dtypes.STORED:
+        return wrap(as_stored(meta_module().blank(tuple(shape), bits_dtype(made), tuple(axes)), made))
+    return wrap(meta_module().blank(tuple(shape), made, tuple(axes)))
 
 
 def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
@@ -202,7 +206,7 @@ def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
         return mapping
     if kind == "sparse":
         layout, shape, coalesced, parts = content
-        return _sparse(layout, shape, coalesced, [_unpack(part, tensors) for part in parts])
+        return sparse_of(layout, shape, coalesced, [_unpack(part, tensors) for part in parts])
     if kind in ("Namespace", "SimpleNamespace"):
         import argparse  # by those who use it
 
@@ -216,7 +220,7 @@ def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
     raise Damaged(f"its structure is damaged (unknown kind {kind!r})")
 
 
-def _sparse(layout: str, shape: list[int], coalesced: bool | None, parts: list[Tensor]) -> Tensor:
+def sparse_of(layout: str, shape: list[int], coalesced: bool | None, parts: list[Tensor]) -> Tensor:
     """A sparse tensor of its parts, whose indices are checked."""
     from ..ops.sparse import creation  # with the first sparse tensor
 

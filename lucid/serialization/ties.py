@@ -3,6 +3,7 @@ how they lie in one memory, so that a write to one is seen by the others after `
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,10 @@ Ties = list[dict[str, Any]]  # {"nbytes": size of a memory, "parts": {name: [off
 ALIGNMENT = 64  # of a memory; an element lies as before in relation to it
 
 
-def find(tensors: dict[str, Tensor]) -> Ties:
-    """The memories that several of `tensors` show, in part or in full, with an overlap of what they show."""
-    spans = sorted(((str(t.device), *storage.span(t._array), name) for name, t in tensors.items() if t._array.size),
+def overlapping(tensors: Iterable[tuple[Tensor, Any]]) -> Iterator[tuple[str, int, int, list[Any]]]:
+    """The memories of tensors, each given with a key, those that overlap as one: device, first and last address, keys."""
+    spans = sorted(((str(t.device), *storage.span(t._array), key) for t, key in tensors if t._array.size),
                    key=lambda item: item[:2])
-    ties: Ties = []
     start = 0
     while start < len(spans):
         device, low, high, _ = spans[start]
@@ -29,11 +29,18 @@ def find(tensors: dict[str, Tensor]) -> Ties:
         while end < len(spans) and spans[end][0] == device and spans[end][1] < high:
             high = max(high, spans[end][2])
             end += 1
-        if end - start > 1:
-            low -= low % ALIGNMENT
-            parts = {name: (tensors[name].data_ptr() - low, tensors[name]._array.strides) for *_, name in spans[start:end]}
-            ties.append({"nbytes": high - low, "parts": parts})
+        yield device, low, high, [key for *_, key in spans[start:end]]
         start = end
+
+
+def find(tensors: dict[str, Tensor]) -> Ties:
+    """The memories that several of `tensors` show, in part or in full, with an overlap of what they show."""
+    ties: Ties = []
+    for _, low, high, names in overlapping((t, name) for name, t in tensors.items()):
+        if len(names) > 1:
+            low -= low % ALIGNMENT
+            parts = {name: (tensors[name].data_ptr() - low, tensors[name]._array.strides) for name in names}
+            ties.append({"nbytes": high - low, "parts": parts})
     return ties
 
 

@@ -12,6 +12,8 @@ tests so; `install` does it in a program of yours. docs/torch.md lists the names
 `adapters`: what is written here on top of lucid, a file for each module of PyTorch.
 `dtypes`: dtypes that print as PyTorch's.
 `switches`: what lucid does in PyTorch's way while this is installed.
+`state`: how modules are converted, loaded and copied in PyTorch.
+`hooks`: what deprecated backward hooks see.
 `printing`: tensors as PyTorch prints them.
 `distribution`: the installed version, for packages that ask.
 `processes`: new processes of Python's, which begin so too.

@@ -5,16 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 import lucid
 from lucid import _dtypes
 
-_EIGHT_BITS = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
-#: Of these there are no tensors: they can be compared and named, and what would make a tensor of one raises.
-_NAMES_ONLY = {**{name: np.dtype(getattr(ml_dtypes, name)) for name in _EIGHT_BITS},
-               **{name: np.dtype(name) for name in ("uint16", "uint32", "uint64")}}
 _ALIASES = {"half": "float16", "float": "float32", "double": "float64", "short": "int16", "int": "int32", "long": "int64",
             "cfloat": "complex64", "cdouble": "complex128"}
 
@@ -23,6 +18,7 @@ class dtype:
     """The kind of the elements of a tensor."""
 
     __slots__ = ("dtype",)
+    __module__ = "torch"
 
     def __init__(self, numpy_dtype: np.dtype) -> None:
         self.dtype = numpy_dtype  # where NumPy looks for what an object means as a dtype
@@ -67,7 +63,7 @@ class dtype:
         return of(parts[self.dtype.name]) if self.is_complex else self
 
 
-_OF = {each: dtype(each) for each in (*_dtypes.ALL, *_NAMES_ONLY.values())}
+_OF = {each: dtype(each) for each in _dtypes.EVERY}
 #: By the names of `torch`.
 NAMED = {found.dtype.name: found for found in _OF.values()}
 NAMED |= {alias: NAMED[name] for alias, name in _ALIASES.items()}
@@ -96,3 +92,18 @@ def promote_types(type1: Any, type2: Any) -> dtype:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of an operation on two tensors or numbers."""
     return of(lucid.result_type(tensor1, tensor2))
+
+
+def get_autocast_dtype(device_type: str) -> dtype:
+    """The lower precision of autocast for a kind of device."""
+    return of(lucid.get_autocast_dtype(device_type))
+
+
+def get_autocast_cpu_dtype() -> dtype:
+    """The lower precision of autocast on the CPU."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> dtype:
+    """The lower precision of autocast on a GPU."""
+    return get_autocast_dtype("gpu")

@@ -34,12 +34,12 @@ class Served(ModuleType):
         module = self.__name__
         if name == "__all__":
             return listed(module)
-        if name.startswith("__"):
-            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=self)
         full = f"{module}.{name}"
-        frame = sys._getframe(1)
         if _is_module(full):
             return importlib.import_module(full)
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=self)
+        frame = sys._getframe(1)
         found = find(module, name)
         if trace.is_on():
             trace.write(full, found.group, frame)
@@ -49,6 +49,11 @@ class Served(ModuleType):
         if found.group != "refused" and not trace.is_on():
             self.__dict__[name] = found.value
         return found.value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # As in PyTorch, `torch.nn.utils.weight_norm` is the function also when the module of this name has been imported.
+        if not isinstance(value, Served) or find(self.__name__, name).group not in ("lucid", "adapter"):
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *listed(self.__name__)})

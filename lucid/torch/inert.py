@@ -21,8 +21,9 @@ NONE: Any = object()
 
 _TABLE = """
 torch identity: _disable_dynamo
-torch false: is_vulkan_available is_distributed
-torch type: SymInt SymFloat SymBool PyTorchFileReader PyTorchFileWriter
+torch type: BoolStorage ByteStorage CharStorage ShortStorage IntStorage LongStorage HalfStorage BFloat16Storage FloatStorage
+torch type: DoubleStorage ComplexFloatStorage ComplexDoubleStorage
+torch type: PyTorchFileReader PyTorchFileWriter
 torch any: TensorType
 torch.jit identity: script script_if_tracing _script_if_tracing ignore unused export interface script_method _overload
 torch.jit identity: _overload_method
@@ -45,16 +46,14 @@ torch.fx type: Proxy Node
 torch.fx.node type: Node
 torch.fx.node any: Target Argument
 torch.fx.proxy type: Proxy
-torch.fx.graph_module type: _CodeOnlyModule
+torch.fx.graph_module type: _CodeOnlyModule _copy_attr
+torch.fx.graph_module any: _USER_PRESERVED_ATTRIBUTES_KEY
 torch.fx.experimental.proxy_tensor none: get_proxy_mode
 torch.fx.experimental.symbolic_shapes false: is_symbolic has_free_symbols is_concrete_int
 torch.fx.experimental.symbolic_shapes empty: free_symbols
 torch._subclasses type: FakeTensor FakeTensorMode
 torch._subclasses.fake_tensor false: is_fake
 torch._subclasses.fake_tensor type: FakeTensor FakeTensorMode
-torch.compiler identity: disable allow_in_graph assume_constant_result substitute_in_graph nested_compile_region
-torch.compiler false: is_dynamo_compiling is_exporting is_compiling
-torch.compiler none: cudagraph_mark_step_begin reset
 torch.compiler context: set_stance set_enable_guard_collectives
 torch._compile identity: _disable_dynamo
 torch._dynamo identity: assume_constant_result allow_in_graph disable disallow_in_graph forbid_in_graph run
@@ -73,9 +72,6 @@ torch._C false: _is_tracing _are_functorch_transforms_active _has_mkldnn _cuda_i
 torch._C false: _is_torch_function_mode_enabled
 torch._C true: _dispatch_has_kernel_for_dispatch_key
 torch._C type: ScriptFunction ScriptModule Graph Value Node TensorType NumberType FunctionSchema Type Future
-torch.accelerator false: is_available
-torch.accelerator none: current_accelerator
-torch.accelerator zero: device_count
 torch.xpu false: is_available is_initialized is_current_stream_capturing _is_in_bad_fork
 torch.xpu zero: device_count
 torch.xpu none: empty_cache synchronize manual_seed manual_seed_all
@@ -83,33 +79,19 @@ torch.mps false: is_available
 torch.mps zero: device_count
 torch.mtia false: is_available is_initialized
 torch.mtia zero: device_count
-torch.cpu true: is_available
-torch.cpu none: synchronize
-torch.backends.mps false: is_available is_built is_macos_or_newer is_macos13_or_newer
 torch.backends.mkldnn false: is_available
 torch.backends.mkl false: is_available
 torch.backends.openmp false: is_available
 torch.backends.xnnpack constant: enabled
 torch.backends.opt_einsum false: is_available
 torch.backends.cusparselt false: is_available
-torch.backends.cuda none: enable_flash_sdp enable_mem_efficient_sdp enable_math_sdp enable_cudnn_sdp
-torch.backends.cuda true: math_sdp_enabled
-torch.backends.cuda false: is_built is_flash_attention_available flash_sdp_enabled mem_efficient_sdp_enabled
-torch.backends.cuda false: cudnn_sdp_enabled
-torch.backends.cuda context: sdp_kernel
-torch.cuda false: is_tf32_supported
-torch.cuda none: ipc_collect reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached
-torch.cuda none: set_per_process_memory_fraction
-torch.cuda.nvtx none: mark range_push range_pop range_start range_end
-torch.cuda.nvtx context: range
-torch.onnx false: is_in_onnx_export
+torch.cuda constant: _initialized
 torch.onnx none: register_custom_op_symbolic unregister_custom_op_symbolic
 torch.onnx.symbolic_helper identity: parse_args
+torch.profiler false: kineto_available
 torch.profiler context: record_function
 torch.autograd.profiler context: record_function emit_nvtx emit_itt
-torch.serialization none: add_safe_globals clear_safe_globals register_package
-torch.serialization empty: get_safe_globals get_unsafe_globals_in_checkpoint
-torch.serialization context: safe_globals
+torch.serialization none: register_package
 torch.serialization any: MAP_LOCATION FileLike StorageType
 torch.types any: FileLike IntLikeType FloatLikeType BoolLikeType PySymType Device Storage
 torch.distributed false: is_torchelastic_launched is_gloo_available is_mpi_available is_nccl_available
@@ -126,12 +108,10 @@ torch.optim.optimizer any: ParamsT
 torch.optim.optimizer type: _RequiredParameter
 torch.optim.optimizer identity: _use_grad_for_differentiable _disable_dynamo_if_unsupported
 torch.utils._pytree any: Context DumpableContext FlattenFunc UnflattenFunc FlattenFn UnflattenFn
-torch.utils.data type: IterDataPipe MapDataPipe DFIterDataPipe
 torch.utils._python_dispatch type: TorchDispatchMode
 torch.utils._python_dispatch false: is_traceable_wrapper_subclass
 torch.library identity: register_fake register_vmap impl_abstract register_torch_dispatch
 torch._inductor.config constant: max_autotune triton
-torch.futures type: Future
 torch.masked type: MaskedTensor
 torch.package type: PackageImporter PackageExporter
 torch.ao.quantization type: ObserverBase QConfig

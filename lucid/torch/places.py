@@ -12,6 +12,7 @@ from types import ModuleType
 _ELSEWHERE = {
     "torch._C": "lucid lucid.overrides", "torch._tensor": "lucid", "torch.functional": "lucid",
     **dict.fromkeys(("torch.cuda", "torch.cuda.memory", "torch.cuda.random", "torch.cuda.streams"), "lucid.gpu"),
+    "torch.backends.mps": "lucid.backends.mps", "torch.nn.parallel.comm": "lucid.gpu.comm", "torch.cuda.comm": "lucid.gpu.comm",
     "torch.utils.data": "lucid.data", "torch.utils.data._utils.collate": "lucid.data.collate",
     "torch.backends": "", "torch.optim._functional": "", "torch.optim._multi_tensor": "",
 }

@@ -12,7 +12,8 @@ _GRAPHS = "a model is Python code here: run it as it is, or record its steps wit
 _DENSE = "tensors are dense here: make this one dense"
 #: What to do instead, by the beginnings of names; the longest counts.
 _INSTEAD = {
-    "torch.jit": _GRAPHS, "torch.fx": _GRAPHS, "torch.export": f"{_GRAPHS}; keep its state_dict",
+    "torch.jit": _GRAPHS, "torch.fx": f"{_GRAPHS}; forward hooks give what is inside",
+    "torch.export": f"{_GRAPHS}; keep its state_dict",
     "torch.onnx": "keep the state_dict, and export it where PyTorch is",
     "torch.sparse": _DENSE, "torch.sparse_": _DENSE, "torch.nested": f"{_DENSE}, padded, with a mask",
     "torch.ao": "there are no quantized tensors here: leave quantization out", "torch.q": "there are no quantized tensors here",
@@ -49,6 +50,9 @@ class _Kind(type):
 
     def __getitem__(cls, parameters: Any) -> Any:
         return cls  # in annotations
+
+    def __bool__(cls) -> bool:
+        refuse_use(cls._full)  # it may be a number or a flag in PyTorch
 
     def __repr__(cls) -> str:
         return f"<{cls._full}, which lucid does not have>"

@@ -18,7 +18,7 @@ from ...tensor import Tensor
 from ..reading import check_ratio, filled
 from ..structure import Damaged, damage_noticed
 from .objects import Memory, Storage, UntypedStorage, known
-from .pickling import Pickler
+from .pickling import Pickler, writer
 from .unpickling import unpickle
 
 _ALIGNMENT = 64
@@ -102,7 +102,7 @@ def device_of(location: Any) -> Device:
 
 def write(file: IO[bytes], obj: Any) -> None:
     """Write `obj` so that PyTorch's ``load(weights_only=True)`` reads it. Raises TypeError for what it could not read."""
-    pickler = Pickler()
+    pickler = writer.get(Pickler)()
     program = pickler.pickle(obj)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         _add(archive, file, "data.pkl", program)

@@ -28,14 +28,6 @@ def is_legacy(start: bytes) -> bool:
     return start.startswith(_START[:len(start)]) and len(start) >= 9
 
 
-class _Later:
-    """The bytes of a storage, which stand behind the object in the file."""
-
-    def __init__(self, dtype: np.dtype, count: int) -> None:
-        self.dtype, self.count = dtype, count
-        self.found: np.ndarray | None = None
-
-
 def read_legacy(file: IO[bytes], move: Callable[[Tensor, Device], Tensor]) -> Any:
     """The object in a file, its tensors where `move` brings them. Raises Damaged.
 

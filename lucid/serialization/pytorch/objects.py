@@ -9,19 +9,21 @@ import numpy as np
 
 from ... import _dtypes
 from ..._layout import Layout
-from ...backends import Device, storage
+from ...backends import Device, held, storage
 from ...ops.manipulation.buffers import empty_strided
 from ...tensor import Size, Tensor, version_box, wrap
-from ..structure import Damaged
+from ..structure import Damaged, sparse_of
 from .unpickling import Known
 
 #: dtypes by PyTorch's names, in lucid by their own.
-DTYPES = {name: getattr(_dtypes, "bool_" if name == "bool" else name) for name in """bool uint8 int8 int16 int32 int64 float16
-    bfloat16 float32 float64 complex64 complex128""".split()}
+DTYPES = {dtype.name: dtype for dtype in _dtypes.EVERY}
 #: The classes of typed storages.
 STORAGES = {"BoolStorage": "bool", "ByteStorage": "uint8", "CharStorage": "int8", "ShortStorage": "int16", "IntStorage": "int32",
             "LongStorage": "int64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16", "FloatStorage": "float32",
             "DoubleStorage": "float64", "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128"}
+
+
+_LAYOUTS = {f"torch.{layout.name}": layout for layout in Layout}
 
 
 class Memory:
@@ -67,7 +69,7 @@ def _tensor(source: Any, offset: int, size: Sequence[int], stride: Sequence[int]
                           f"storage of {source.memory.nbytes} bytes")
     moved = source.memory.moved()
     if moved.is_meta or 0 in size:
-        result = wrap(np.empty(size, dtype)).to(moved.device)
+        result = wrap(held(np.empty(size, dtype))).to(moved.device)
     else:
         result = wrap(storage.take(moved._array, part))
         result._version_box = version_box(moved)
@@ -84,6 +86,28 @@ def _meta_tensor(dtype: Any, size: Sequence[int], stride: Sequence[int], require
         raise Damaged("a tensor has no dtype")
     result = empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
     return result.requires_grad_() if requires_grad else result
+
+
+def _layout(name: str) -> Layout:
+    if name not in _LAYOUTS:
+        raise Damaged(f"there is no layout {name!r}")
+    return _LAYOUTS[name]
+
+
+def _sparse_tensor(layout: Any, data: Sequence[Any]) -> Tensor:
+    """A sparse tensor of its parts, its size and, in the layout COO, whether it is coalesced; its indices are checked."""
+    count = 2 if layout is Layout.sparse_coo else 3
+    parts, rest = data[:count], data[count:]
+    whole = rest and all(isinstance(part, Tensor) for part in parts)
+    if not whole or not isinstance(layout, Layout) or layout is Layout.strided:
+        raise Damaged("a sparse tensor is not made of tensors")
+    try:
+        result = sparse_of(layout.name, list(rest[0]), None, [part.detach() for part in parts])
+        if len(rest) > 1 and rest[1] and not result.is_coalesced():
+            result = result.coalesce()  # whatever the file says of the order
+    except (RuntimeError, NotImplementedError) as error:
+        raise Damaged(f"a sparse tensor is impossible: {error}") from None
+    return result.requires_grad_() if parts[-1].requires_grad else result
 
 
 def _parameter(data: Any, requires_grad: bool, backward_hooks: Any, state: Any = None) -> Any:
@@ -117,6 +141,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "collections.OrderedDict": _ordered, "collections.Counter": Counter, "torch.Size": _size, "torch.device": _device,
     "torch._utils._rebuild_tensor": _tensor, "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor_v3": _tensor_of_dtype, "torch._utils._rebuild_meta_tensor_no_storage": _meta_tensor,
+    "torch._utils._rebuild_sparse_tensor": _sparse_tensor, "torch.serialization._get_layout": _layout,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": _of_type,
     "_codecs.encode": _bytes_of_text,

@@ -3,18 +3,26 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, OrderedDict
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from ... import backends
+from ..._layout import Layout
 from ...backends import Device, storage
-from ...tensor import Size, Tensor
+from ...tensor import Size, Tensor, wrap
+from ..ties import overlapping
 from .objects import DTYPES, STORAGES
 
 _STORAGE_OF = {DTYPES[dtype]: name for name, dtype in STORAGES.items()}
 _NAME_OF = {dtype: name for name, dtype in DTYPES.items()}
 _MAX_DEPTH = 100
+
+
+#: What makes a writer of pickles in a context in the place of `Pickler`: for programs that want more in their files.
+writer: ContextVar[Callable[[], Any]] = ContextVar("lucid_pickle_writer")
 
 
 class Pickler:
@@ -41,24 +49,15 @@ class Pickler:
     # ---- memories ---------------------------------------------------------------------------------------------------
     def _collect(self, obj: Any) -> None:
         """Copy the memory of all tensors in `obj` to the host, once for those that overlap."""
-        found = tensors_in(obj).values()
-        spans = sorted(((str(t.device), *storage.span(t._array), t) for t in found if t._array.size and not t.is_meta),
-                       key=lambda item: item[:3])
-        start = 0
-        while start < len(spans):
-            device, low, high, _ = spans[start]
-            end = start + 1
-            while end < len(spans) and spans[end][0] == device and spans[end][1] < high:
-                high = max(high, spans[end][2])
-                end += 1
+        found = [part for tensor in tensors_in(obj).values() for part in _dense_parts(tensor)]
+        for device, low, high, tensors in overlapping((tensor, tensor) for tensor in found if not tensor.is_meta):
             memory = np.zeros(high - low, np.uint8)
-            for *_, tensor in spans[start:end]:
+            for tensor in tensors:
                 array = tensor._array
                 part = storage.Part(tensor.data_ptr() - low, array.shape, array.strides, array.dtype)
-                storage.take(memory, part)[...] = backends.to_host(array)
+                backends.run("copy", (backends.held(backends.to_host(array)),), {"out": storage.take(memory, part)})
             self._spans.append((device, low, high, len(self._memories)))
             self._memories.append(memory)
-            start = end
 
     def _place(self, tensor: Tensor) -> tuple[int, int]:
         """The key of a tensor's memory, and the address at which that begins."""
@@ -177,8 +176,9 @@ class Pickler:
 
     def _plain_tensor(self, tensor: Tensor, path: tuple[str, ...], requires_grad: bool) -> None:
         array = tensor._array
-        if tensor.dtype not in _STORAGE_OF:
-            raise TypeError(f"{_shown(path)}: PyTorch's files have no tensors of {tensor.dtype}")
+        if hasattr(array, "is_sparse"):
+            self._sparse_tensor(tensor, path)
+            return
         if tensor.is_meta:
             raise TypeError(f"{_shown(path)} is on the device 'meta' and has no elements to write to this format")
         width = array.dtype.itemsize
@@ -192,17 +192,33 @@ class Pickler:
                                 "clone()")
         else:
             key, offset, count, strides = self._empty(), 0, 0, [*tensor.stride()]
-        self._name("torch._utils _rebuild_tensor_v2")
+        typed = tensor.dtype in _STORAGE_OF
+        self._name(f"torch._utils _rebuild_tensor_v{2 if typed else 3}")
         self.out.append(b"((")  # its arguments, of which the first is a storage by its id
         self._value("storage", path)
-        self._name(f"torch {_STORAGE_OF[tensor.dtype]}")
-        for item in (str(key), str(tensor.device).replace("gpu", "cuda"), count):
+        self._name(f"torch {_STORAGE_OF[tensor.dtype]}" if typed else "torch.storage UntypedStorage")
+        for item in (str(key), str(tensor.device).replace("gpu", "cuda"), count if typed else count * width):
             self._value(item, path)
         self.out.append(b"tQ")
         for item in (offset, tuple(array.shape), tuple(strides), requires_grad):
             self._value(item, path)
         self._call("collections OrderedDict", (), path)
+        if not typed:
+            self._dtype(tensor.dtype, path)
         self.out.append(b"tR")
+
+    def _sparse_tensor(self, tensor: Tensor, path: tuple[str, ...]) -> None:
+        self._name("torch._utils _rebuild_sparse_tensor")
+        self.out.append(b"(")
+        self._call("torch.serialization _get_layout", (f"torch.{tensor.layout.name}",), path)
+        self.out.append(b"(")
+        parts = _dense_parts(tensor)
+        for part in parts:
+            self._plain_tensor(part, path, False)
+        self._value(Size(tensor.shape), path)
+        if tensor.layout is Layout.sparse_coo:
+            self._value(tensor.is_coalesced(), path)
+        self.out.append(b"ttR")
 
     def _empty(self) -> int:
         self._memories.append(np.empty(0, np.uint8))
@@ -211,6 +227,11 @@ class Pickler:
 
 def _shown(path: tuple[str, ...]) -> str:
     return "the object" + "".join(path) if path else "the object"
+
+
+def _dense_parts(tensor: Tensor) -> list[Tensor]:
+    """The parts of a sparse tensor; any other tensor itself."""
+    return [wrap(part) for part in tensor._array.parts()] if hasattr(tensor._array, "is_sparse") else [tensor]
 
 
 def tensors_in(obj: Any) -> dict[str, Tensor]:

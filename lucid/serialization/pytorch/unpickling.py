@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickletools
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import IO, Any
 
 from ..structure import Damaged
@@ -38,26 +39,38 @@ _EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_TUPLE": tuple
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
+#: What reads pickles in a context in the place of `machine_read`: for programs that say which files they trust.
+reader: ContextVar[Callable[..., Any]] = ContextVar("lucid_pickle_reader")
+
+
 def unpickle(file: IO[bytes], known: Callable[[str, str], Known], persistent: Callable[[Any], Any]) -> Any:
     """The object of the pickle that `file` is at, and no more of `file` is read.
 
     ``known(module, name)`` gives what a name stands for, and ``persistent(id)`` the object that an id does. Raises Damaged for
     what is no pickle and for what is refused.
     """
-    machine = _Machine(known, persistent)
+    read: Callable[..., Any] = reader.get(machine_read)
+    return read(file, known, persistent)
+
+
+def machine_read(file: IO[bytes], known: Callable[[str, str], Known], persistent: Callable[[Any], Any],
+                 classes: frozenset[type] = frozenset()) -> Any:
+    """What `unpickle` says; objects of `classes` may be made and given a state."""
+    machine = _Machine(known, persistent, classes)
     try:
         for opcode, argument, _ in pickletools.genops(file):
             if opcode.name == "STOP":
                 return machine.result()
             machine.run(opcode.name, argument)
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError, OverflowError,
+            StopIteration) as error:
         raise Damaged(f"its pickle is damaged: {type(error).__name__}: {error}") from None
     raise Damaged("its pickle has no end")
 
 
 class _Machine:
-    def __init__(self, known: Callable[[str, str], Known], persistent: Callable[[Any], Any]) -> None:
-        self.known, self.persistent = known, persistent
+    def __init__(self, known: Callable[[str, str], Known], persistent: Callable[[Any], Any], classes: frozenset[type]) -> None:
+        self.known, self.persistent, self.classes = known, persistent, classes
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
 
@@ -95,7 +108,7 @@ class _Machine:
 
     def _marked(self) -> list[Any]:
         """What is above the last mark, which goes too."""
-        place = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
+        place = next(number for number in range(len(self.stack) - 1, -1, -1) if self.stack[number] is _MARK)
         items = [plain(item) for item in self.stack[place + 1:]]
         del self.stack[place:]
         return items
@@ -178,18 +191,37 @@ class _Machine:
             raise Damaged(f"its pickle calls {named}, which is no function that a file of tensors needs")
         self.stack.append(function.call(*arguments))
 
-    _newobj = _reduce
+    def _newobj(self, _: None) -> None:
+        function = self.stack[-2]
+        if isinstance(function, Known) and function.value in self.classes:
+            arguments = _require(plain(self.stack.pop()), tuple)
+            self.stack[-1] = function.value.__new__(function.value, *arguments)
+        else:
+            self._reduce(_)
 
     def _build(self, _: None) -> None:
-        """The state of an object: only an OrderedDict has one, the `_metadata` of a state dict."""
+        """The state of an object: an OrderedDict has one, the `_metadata` of a state dict, and what `classes` allow."""
         state, target = plain(self.stack.pop()), self.stack[-1]
-        if type(target) is OrderedDict and isinstance(state, dict) and state.keys() <= {"_metadata"}:
+        if type(target) in self.classes:
+            give_state(target, state)
+        elif type(target) is OrderedDict and isinstance(state, dict) and state.keys() <= {"_metadata"}:
             vars(target).update(state)
         elif state:
             raise Damaged(f"its pickle gives a {type(target).__name__} a state, which could be anything")
 
     def _binpersid(self, _: None) -> None:
         self.stack.append(self.persistent(plain(self.stack.pop())))
+
+
+def give_state(target: Any, state: Any) -> None:
+    """What a pickle does with the state of an object."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    vars(target).update(attributes or {})
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)
 
 
 def plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 
 `root`: `torch` itself.
 `files`: `torch.save` and `torch.load`, whose files are PyTorch's by default.
+`pickles`: files that hold more than tensors and plain containers.
 `internals`: `torch._C` and other private modules.
 `version`: `torch.version`.
 `storage`: `torch.UntypedStorage`.
@@ -12,10 +13,13 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `operators`: `torch.ops`, where they are found.
 `vision`: the operators that torchvision has in C++.
 `hub`: `torch.hub`.
+`processes`: `torch.multiprocessing`.
 `jit`: what programs for `torch.jit` call when they run as Python.
 `optimizer`: what optimizers of other libraries take from `torch.optim.optimizer`.
 `modules`: helpers of `torch.nn.modules` that libraries import.
-`autograd`: `torch.autograd.Variable`.
+`arguments`: how the arguments of `to` are read.
+`tensorboard`: `torch.utils.tensorboard`.
+`collate`: what libraries take from the module of `default_collate`.
 """
 from __future__ import annotations
 
@@ -28,15 +32,18 @@ def _table(text: str) -> dict[str, str]:
 ADAPTERS = _table("""
 torch root
 torch._C internals
+torch._C._nn arguments
 torch._utils internals
 torch._custom_ops library
-torch.autograd.variable autograd
 torch.hub hub
 torch.jit jit
 torch.library library
+torch.multiprocessing processes
 torch.nn.modules.utils modules
 torch.optim.optimizer optimizer
+torch.serialization pickles
 torch.storage storage
+torch.utils.data._utils.collate collate
 torch.version version
 """)
 #: Single names: where they are.
@@ -45,8 +52,10 @@ torch.TypedStorage storage:TypedStorage
 torch.UntypedStorage storage:UntypedStorage
 torch.load files:load
 torch.save files:save
+torch._utils._rebuild_meta_tensor_no_storage pickles:_rebuild_meta_tensor_no_storage
+torch._utils._rebuild_parameter pickles:_rebuild_parameter
+torch._utils._rebuild_tensor_v2 pickles:_rebuild_tensor_v2
 torch.amp.autocast_mode.autocast root:_autocast
-torch.autograd.Variable autograd:Variable
 torch.backends.cpu.get_cpu_capability backends:get_cpu_capability
 torch.nn.modules.module._IncompatibleKeys modules:_IncompatibleKeys
 torch.nn.modules.module._addindent modules:_addindent
@@ -67,4 +76,5 @@ torch.backends.cuda backends:cuda
 torch.backends.mkldnn backends:mkldnn
 torch.__config__ backends:config
 torch.onnx.symbolic_opset11 backends:symbolic_opset11
+torch.utils.tensorboard tensorboard:module
 """)

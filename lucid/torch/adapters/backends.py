@@ -1,14 +1,11 @@
-"""The switches of PyTorch's backends: those of lucid, and those without effect on a number here, which keep their values."""
+"""The switches of PyTorch's backends: those of lucid, and others, which have no effect on a number and keep their values."""
 from __future__ import annotations
 
-import contextlib
 import platform
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-import lucid.backends.cuda
-import lucid.backends.cudnn
+import lucid
 
 
 class _Switches(ModuleType):
@@ -27,50 +24,34 @@ class _Switches(ModuleType):
         return found
 
 
-class _Cudnn(_Switches):
-    """`torch.backends.cudnn`. lucid does not use cuDNN; `allow_tf32` is lucid's, and algorithms are always deterministic."""
+class _Forwarded(ModuleType):
+    """A module of lucid, whose switches are read and written through it."""
 
-    @property
-    def allow_tf32(self) -> bool:
-        """Whether convolutions of float32 on a GPU may be TF32."""
-        return bool(lucid.backends.cudnn.allow_tf32)  # type: ignore[attr-defined]
+    def __init__(self, name: str, own: ModuleType) -> None:
+        super().__init__(name)
+        self.__dict__.update(__path__=[], _own=own)
 
-    @allow_tf32.setter
-    def allow_tf32(self, value: bool) -> None:
-        lucid.backends.cudnn.allow_tf32 = value  # type: ignore[attr-defined]
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
 
-
-@contextlib.contextmanager
-def _flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
-           allow_tf32: bool = True, fp32_precision: str = "none", **others: Any) -> Iterator[None]:
-    with lucid.backends.cudnn.flags(allow_tf32=allow_tf32):
-        yield
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._own, name, value)
 
 
 def get_cpu_capability() -> str:
-    """The vectors that PyTorch's own kernels would use: lucid's are compiled for the processor, so the name of none."""
-    return "DEFAULT"
-
-
-def _no_version() -> None:
-    """The version of cuDNN: None, as where it is missing."""
-
-
-def _is_available() -> bool:
-    return False
-
-
-def _is_acceptable(tensor: Any) -> bool:
-    return False
+    """The vectors that PyTorch's kernels use on such a processor. torchvision chooses by it how it rounds images."""
+    return "AVX2" if platform.machine().lower() in ("x86_64", "amd64") else "DEFAULT"
 
 
 def _show() -> str:
     return f"lucid {lucid.__version__}, Python {platform.python_version()}"
 
 
-cudnn = _Cudnn("torch.backends.cudnn", benchmark=False, benchmark_limit=10, deterministic=False, enabled=True, flags=_flags,
-               version=_no_version, is_available=_is_available, is_acceptable=_is_acceptable)
-cuda = _Switches("torch.backends.cuda", matmul=lucid.backends.cuda.matmul)
+cudnn = _Forwarded("torch.backends.cudnn", lucid.backends.cudnn)
+cuda = _Forwarded("torch.backends.cuda", lucid.backends.cuda)
 mkldnn = _Switches("torch.backends.mkldnn", enabled=False, verbose=0)
 config = _Switches("torch.__config__", show=_show, parallel_info=_show)
 symbolic_opset11 = _Switches("torch.onnx.symbolic_opset11")

@@ -13,6 +13,8 @@ __all__ = [
     "DispatchKeySet",
     "_ExcludeDispatchKeyGuard",
     "_TensorMeta",
+    "_VariableFunctions",
+    "_VariableFunctionsClass",
     "_flatten_dense_tensors",
     "_get_privateuse1_backend_name",
     "_infer_size",
@@ -23,6 +25,16 @@ DEFAULT_PROTOCOL = 2
 _Number = (bool, int, float)
 _TensorMeta = type(lucid.Tensor)
 _ExcludeDispatchKeyGuard = excluding
+
+
+class _Functions:
+    """Where PyTorch's own functions of `torch` are, and pickles look for them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(lucid, name)
+
+
+_VariableFunctions = _VariableFunctionsClass = _Functions()
 
 
 class DispatchKey(enum.Enum):

@@ -250,7 +250,7 @@ def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, b
                            f"{(batch, offset_groups * taps, out_h, out_w)}")
 
     def regular(out: int, stride: int, pad: int, kernel: int, dilation: int) -> Tensor:
-        step = {"device": input.device, "dtype": input.dtype}
+        step: dict[str, Any] = {"device": input.device, "dtype": input.dtype}
         return (lucid.arange(kernel, **step) * dilation)[:, None] + lucid.arange(out, **step) * stride - pad
 
     moves = offset.reshape(batch, offset_groups, kernel_h, kernel_w, 2, out_h, out_w)
