@@ -1,13 +1,15 @@
 """Automatic differentiation, eager and in reverse mode.
 
 `op`: a named operation and its gradient rule; a call runs the kernel and records a node.
+`calls`: operations as functions that are made of a template.
 `node`: the graph.
 `engine`: `backward` and `grad`.
 `accumulation`: how gradients are added up.
 `freeing`: what `backward` frees.
 `inplace`: writes in place, versions, and views.
-`overwrite`: operations that write into a tensor that is given.
-`graph`: what operations save, as hooks see it.
+`overwrite`, `writers`: operations that write into a tensor that is given; elementwise functions that do so at once.
+`saving`: what operations save, as hooks see it.
+`graph`: the graph as programs see it: nodes, edges and hooks.
 `function`, `function_levels`: operations written by the user; inside of function transforms.
 `functional`: Jacobians, Hessians and their products.
 `levels`, `lifting`: tensors inside of function transforms, and their way there and back in the graph.
@@ -16,7 +18,15 @@
 `grad_mode`: `no_grad`, `enable_grad`, `inference_mode`.
 `gradcheck`: gradients compared with finite differences.
 `sparse_rules`: what operations do with sparse tensors.
+`variable`: `Variable`.
 `errors`: messages with operation, shapes, dtypes, devices and names of module state.
+
+>>> x = lucid.tensor([1.0, 2.0], requires_grad=True)
+>>> (gradient,) = lucid.autograd.grad((x ** 3).sum(), x, create_graph=True)
+>>> gradient
+Tensor([ 3.0, 12.0], requires_grad=True)
+>>> lucid.autograd.grad(gradient.sum(), x)
+(Tensor([ 6.0, 12.0], requires_grad=False),)
 """
 from . import forward_ad as forward_ad
 from . import functional as functional
@@ -31,9 +41,11 @@ from .grad_mode import (
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .variable import Variable, variable
 
-__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
-           "gradcheck", "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "once_differentiable",
-           "set_detect_anomaly", "set_grad_enabled"]
+__all__ = ["Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional",
+           "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "once_differentiable",
+           "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable"]

@@ -11,7 +11,8 @@ from .sparse_rules import sparse_rule
 
 _TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
                "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
-               "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+               "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+               "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
 #: The living modules by identity; they enter it when they are made. Among all objects of a large process it took a second to
 #: find them.
 modules: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -19,7 +20,7 @@ modules: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 def type_name(dtype: Any) -> str:
     """PyTorch's name of a dtype in error messages: 'Float' for float32."""
-    return _TYPE_NAMES.get(dtype.name, dtype.name)
+    return _TYPE_NAMES.get(dtype.name, dtype.name.capitalize())
 
 
 def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:

@@ -3,6 +3,12 @@
 Inside of `dual_level`, `make_dual` gives a tensor a tangent, and `unpack_dual` the tangent of a result: the derivative of the
 result along the tangents of the inputs, computed together with it. No graph is needed, and `no_grad` changes nothing; what is
 recorded nevertheless can be differentiated, also by `backward`.
+
+>>> from lucid.autograd import forward_ad
+>>> with forward_ad.dual_level():
+...     x = forward_ad.make_dual(lucid.tensor(3.0), lucid.tensor(1.0))
+...     print(forward_ad.unpack_dual(x * x).tangent)
+Tensor(6.0, requires_grad=False)
 """
 from __future__ import annotations
 
@@ -16,7 +22,15 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns."""
+    """What `unpack_dual` returns.
+
+    >>> from lucid.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(lucid.tensor([3.0]), lucid.tensor([1.0]))
+    ...     primal, tangent = forward_ad.unpack_dual(x * x)
+    >>> primal, tangent
+    (Tensor([9.0], requires_grad=False), Tensor([6.0], requires_grad=False))
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -26,7 +40,15 @@ _entered: list[tuple[Any, Any]] = []  # the level and its context, if there is o
 
 
 def enter_dual_level() -> int:
-    """Begin a level, and return its number. RuntimeError inside of another one, as in PyTorch."""
+    """Begin a level, and return its number. RuntimeError inside of another one, as in PyTorch.
+
+    >>> from lucid.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(lucid.tensor([3.0]), lucid.tensor([1.0]))
+    >>> forward_ad.unpack_dual(x.exp().log()).tangent
+    Tensor([1.0], requires_grad=False)
+    >>> forward_ad.exit_dual_level()
+    """
     from ..levels.lifted import Level  # not with lucid: only transforms need these
     from .transforms import entered
 
@@ -40,7 +62,12 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the level. RuntimeError if there is none, or another number is given."""
+    """End the level. RuntimeError if there is none, or another number is given.
+
+    >>> from lucid.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> forward_ad.exit_dual_level(level=level)
+    """
     if not _entered or (level is not None and level != len(_entered) - 1):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     _, context = _entered.pop()
@@ -48,7 +75,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:
-    """A context manager: the level of dual tensors, which ends with it."""
+    """A context manager: the level of dual tensors, which ends with it.
+
+    >>> from lucid.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(lucid.tensor([3.0]), lucid.tensor([1.0]))
+    ...     print(forward_ad.unpack_dual(x * x).tangent)
+    Tensor([6.0], requires_grad=False)
+    """
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -62,6 +96,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Raises RuntimeError outside of a level and for a tangent of another shape, dtype or device, ValueError for other dtypes than
     floating and complex ones.
+
+    >>> from lucid.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(lucid.tensor([3.0]), lucid.tensor([1.0]))
+    ...     print(forward_ad.unpack_dual(x ** 2).tangent)
+    Tensor([6.0], requires_grad=False)
     """
     from .lifting import with_tangent
 
@@ -87,7 +127,13 @@ def check_tangent(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The tensor without its tangent, and the tangent: None if it has none, and outside of a level."""
+    """The tensor without its tangent, and the tangent: None if it has none, and outside of a level.
+
+    >>> from lucid.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     print(forward_ad.unpack_dual(lucid.tensor([3.0])).tangent)
+    None
+    """
     from .lifting import tangent_of, value_of
 
     if not _entered:

@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _dtypes
+from .._nodes import Leaf
 from ..backends.elementwise import ROWS
 from ..levels.lifted import Dual, Level, call, handlers
 from ..levels.rules.basis import expanded
-from ..tensor import Leaf, wrap
+from ..tensor import wrap
 from .engine import grad
 from .grad_mode import COMPOSED, GRAD, LEVELS
 from .grad_mode import mode as grad_mode
@@ -35,11 +36,13 @@ LINEAR = frozenset((
 #: With how many operands each is a product; a bias, the third one, is added.
 PRODUCTS = {"mul": 2, "matmul": 2, "dot": 2, "kron": 2, "cross": 2, "linear": 2, "conv2d": 2, "conv3d": 2, "conv2d_grad_input": 2,
             "conv3d_grad_input": 2, "conv2d_grad_weight": 2, "conv3d_grad_weight": 2}
+#: Products of the operands at these places.
+PRODUCTS_AT = {"csr_matmul": (0, 3), "csr_sampled": (0, 1)}
 #: Without a gradient rule, and with results that do not change with the operands, or nobody's.
 CONSTANT = frozenset((
     "fill sign ceil floor trunc round floor_divide trunc_divide heaviside nextafter argmax argmin argsort searchsorted "
     "count_bins bincount check_bounds nonzero poisson_quantile dropout empty full nearly_singular bag_edges bag_indices "
-    "bag_lengths lu_permutation fractional_max_indices lexsort").split())
+    "check_nonzero bag_lengths lu_permutation fractional_max_indices lexsort").split())
 
 
 def dual(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -119,10 +122,6 @@ def _put(level: Level, target: Any, new: Any) -> Any:
     return target
 
 
-def _zeros(array: Any) -> Any:
-    return call("fill", (array,), {"value": 0})
-
-
 def _sum(parts: Sequence[Any]) -> Any:
     total = parts[0]
     for part in parts[1:]:
@@ -138,7 +137,7 @@ def _tangents(name: str, values: Sequence[Any], tangents: Sequence[Any], attribu
     if name in LINEAR:
         found = _linear(name, values, tangents, attributes)
         return found if found.__class__ is tuple else (found,)
-    if name in PRODUCTS:
+    if name in PRODUCTS or name in PRODUCTS_AT:
         return (_product(name, values, tangents, attributes, outputs[0]),)
     op = by_kernel.get(name)
     if op is None:
@@ -157,17 +156,17 @@ def _linear(name: str, values: Sequence[Any], tangents: Sequence[Any], attribute
         if tangent is not None:
             given.append(tangent)
         elif _is_smooth(value):
-            given.append(_zeros(value))
+            given.append(call("fill", (value,), {"value": 0}))
         else:
             given.append(value)  # indices
     return call(name, given, attributes)
 
 
 def _product(name: str, values: Sequence[Any], tangents: Sequence[Any], attributes: dict[str, Any], output: Any) -> Any:
-    factors = PRODUCTS[name]
-    bias, to_bias = (values[2], tangents[2]) if len(values) > factors else (None, None)
+    factors = PRODUCTS_AT.get(name) or range(PRODUCTS[name])
+    bias, to_bias = (values[2], tangents[2]) if name in PRODUCTS and len(values) > len(factors) else (None, None)
     parts = []
-    for place in range(factors):
+    for place in factors:
         if tangents[place] is not None:
             given = list(values)
             given[place] = tangents[place]

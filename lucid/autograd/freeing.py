@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from gc import get_referents
 from types import FunctionType
 from typing import Any
 
 from .. import _dtypes
+from .._nodes import Leaf
 from ..backends import Device
-from ..tensor import Leaf, Tensor
+from ..tensor import Tensor
 from .node import HookedNode, Node, Slot
 from .op import Op
 
@@ -43,4 +45,6 @@ def _is_plain(content: Any) -> bool:
         return all(map(_is_plain, content.values()))
     if content.__class__ is FunctionType:
         return not saves(content.__closure__ or ())
+    if content.__class__ is partial:
+        return _is_plain(content.func) and _is_plain(content.args) and _is_plain(content.keywords)
     return isinstance(content, Op)

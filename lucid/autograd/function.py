@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import backends
-from ..tensor import Leaf, Tensor, version_box, wrap
+from .._nodes import Leaf
+from ..tensor import Tensor, version_box, wrap
 from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, LEVELS, no_grad
 from .grad_mode import mode as grad_mode
-from .graph import Kept, are_active
 from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
 from .levels import lifted
 from .node import Node, Slot
+from .saving import Kept, are_active
 
 _VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
          "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
@@ -211,6 +212,14 @@ class FunctionNode(Node):
         self._to_save = self._dirty = self._constant = ()
 
 
+FunctionCtx = FunctionNode  # PyTorch's name, for annotations
+
+
+def _overridden(function: Any) -> Callable[..., Any]:
+    """A method whose overrides name their arguments as they like: so a checker of types lets them."""
+    return function
+
+
 class Function:
     """A differentiable operation defined by two static methods, called with ``MyFunction.apply(...)``.
 
@@ -218,6 +227,20 @@ class Function:
     ``setup_context(ctx, inputs, output)`` beside it. ``backward(ctx, *grad_outputs)`` returns one gradient, or None, for each
     argument of forward. Gradients written with lucid operations differentiate again. PyTorch's documentation applies:
     https://docs.pytorch.org/docs/2.13/autograd.html#function
+
+    >>> class Square(lucid.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         x, = ctx.saved_tensors
+    ...         return 2 * x * g
+    >>> x = lucid.tensor([1.0, 2.0], requires_grad=True)
+    >>> Square.apply(x).sum().backward()
+    >>> x.grad
+    Tensor([2.0, 4.0], requires_grad=False)
     """
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
@@ -226,17 +249,54 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **keywords: Any) -> Any:
-        """Compute the output. To be overridden."""
+        """Compute the output. To be overridden.
+
+        >>> class Power(lucid.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x, n):
+        ...         return x ** n
+        >>> Power.apply(lucid.tensor([2.0, 3.0]), 2)
+        Tensor([4.0, 9.0], requires_grad=False)
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
+    @_overridden
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Store in `ctx` what backward needs, if forward does not take `ctx`. To be overridden."""
+        """Store in `ctx` what backward needs, if forward does not take `ctx`. To be overridden.
+
+        >>> class Square(lucid.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return x * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         ctx.save_for_backward(*inputs)
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * ctx.saved_tensors[0] * g
+        >>> lucid.func.grad(Square.apply)(lucid.tensor(3.0))
+        Tensor(6.0, requires_grad=False)
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
+    @_overridden
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return the gradients of the inputs. To be overridden."""
+        """Return the gradients of the inputs. To be overridden.
+
+        >>> class Ten(lucid.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x.clone()
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return g * 10
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> Ten.apply(x).sum().backward()
+        >>> x.grad
+        Tensor([10.0, 10.0], requires_grad=False)
+        """
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function "
                                   "to use it with backward mode AD.")
 
@@ -244,22 +304,60 @@ class Function:
     generate_vmap_rule = False  # whether forward and backward may be given the tensors inside of `vmap` as they are
 
     @staticmethod
+    @_overridden
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Return the tangents of the outputs for those of the inputs, in forward mode. To be overridden."""
+        """Return the tangents of the outputs for those of the inputs, in forward mode. To be overridden.
+
+        >>> class Double(lucid.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def jvp(ctx, tangent):
+        ...         return tangent * 2
+        >>> x = lucid.tensor(3.0)
+        >>> lucid.func.jvp(Double.apply, (x,), (lucid.tensor(1.0),))
+        (Tensor(6.0, requires_grad=False), Tensor(2.0, requires_grad=False))
+        """
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
                                   "AD.")
 
     @staticmethod
+    @_overridden
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """Return the outputs for batches and their batch dimensions, inside of `vmap`. `in_dims` are those of `args`, and `info`
         has `batch_size` and `randomness`. To be overridden, or `generate_vmap_rule` to be set.
+
+        >>> class Double(lucid.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         pass
+        ...     @staticmethod
+        ...     def vmap(info, in_dims, x):
+        ...         return x * 2, in_dims[0]
+        >>> lucid.vmap(Double.apply)(lucid.tensor([1.0, 2.0]))
+        Tensor([2.0, 4.0], requires_grad=False)
         """
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
                                   "generate_vmap_rule=True.")
 
     @classmethod
     def apply(cls, *args: Any, **keywords: Any) -> Any:
-        """Call forward without recording it, and record the whole as one operation."""
+        """Call forward without recording it, and record the whole as one operation.
+
+        >>> class Double(lucid.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return g * 2
+        >>> Double.apply(lucid.ones(2, requires_grad=True))
+        Tensor([2.0, 2.0], requires_grad=True)
+        """
         if cls._overrides("setup_context"):
             bound = inspect.signature(cls.forward).bind(*args, **keywords)
             bound.apply_defaults()
@@ -303,7 +401,21 @@ class Function:
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a backward that does not use lucid operations: a second differentiation through it raises RuntimeError."""
+    """Mark a backward that does not use lucid operations: a second differentiation through it raises RuntimeError.
+
+    >>> class Double(lucid.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @lucid.autograd.once_differentiable
+    ...     def backward(ctx, g):
+    ...         return g * 2
+    >>> x = lucid.ones(1, requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    Tensor([2.0], requires_grad=False)
+    """
     @functools.wraps(function)
     def backward(ctx: Any, *gradients: Any) -> Any:
         with no_grad():

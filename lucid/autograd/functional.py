@@ -2,6 +2,11 @@
 
 By reverse mode, where a Jacobian-vector product differentiates the vector-Jacobian product once more; Jacobians also by forward
 mode. With `vectorize` all rows, or columns, of a Jacobian are computed in one pass, as by `lucid.func`.
+
+>>> from lucid.autograd.functional import jacobian
+>>> jacobian(lambda x: x ** 2, lucid.tensor([1.0, 2.0]))
+Tensor([[2.0, 0.0],
+        [0.0, 4.0]], requires_grad=False)
 """
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ from typing import Any
 from ..tensor import Tensor
 from .engine import grad
 from .grad_mode import enable_grad
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Inputs = Tensor | tuple[Tensor, ...]
 
@@ -22,6 +29,10 @@ def jacobian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = Fals
     A tuple of inputs (outputs) gives a tuple, or a tuple of tuples ``[output][input]``. With `strict`, an output that does not
     depend on an input raises RuntimeError instead of giving zeros. With `vectorize` all rows are computed in one pass, or with
     the `strategy` 'forward-mode', which needs it, all columns.
+
+    >>> lucid.autograd.functional.jacobian(lambda x: x ** 2, lucid.tensor([1.0, 2.0]))
+    Tensor([[2.0, 0.0],
+            [0.0, 4.0]], requires_grad=False)
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError('Expected strategy to be either "reverse-mode" or "forward-mode". Hint: If your function has more '
@@ -115,6 +126,10 @@ def hessian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = False
 
     A tuple of inputs gives a tuple of tuples. `vectorize` and `outer_jacobian_strategy` are those of `jacobian`, for the second
     derivatives.
+
+    >>> lucid.autograd.functional.hessian(lambda x: (x ** 3).sum(), lucid.tensor([1.0, 2.0]))
+    Tensor([[ 6.0,  0.0],
+            [ 0.0, 12.0]], requires_grad=False)
     """
     if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError('Expected strategy to be either "reverse-mode" or "forward-mode".')
@@ -133,7 +148,11 @@ def hessian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = False
 
 
 def vjp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """``(func(inputs), v^T J)``: the outputs, and the gradients of the inputs for the upstream gradient `v`."""
+    """``(func(inputs), v^T J)``: the outputs, and the gradients of the inputs for the upstream gradient `v`.
+
+    >>> lucid.autograd.functional.vjp(lambda x: x ** 2, lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 10.0]))
+    (Tensor([1.0, 4.0], requires_grad=False), Tensor([ 2.0, 40.0], requires_grad=False))
+    """
     with enable_grad():
         single_input, sources = _prepare(inputs, create_graph)
         single_output, outputs = _outputs(func(*sources), "vjp")
@@ -143,7 +162,11 @@ def vjp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
 
 
 def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """``(func(inputs), J v)``: the outputs, and how they change when the inputs move along `v`."""
+    """``(func(inputs), J v)``: the outputs, and how they change when the inputs move along `v`.
+
+    >>> lucid.autograd.functional.jvp(lambda x: x ** 2, lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 10.0]))
+    (Tensor([1.0, 4.0], requires_grad=False), Tensor([ 2.0, 40.0], requires_grad=False))
+    """
     with enable_grad():
         _, sources = _prepare(inputs, create_graph)
         single_output, outputs = _outputs(func(*sources), "jvp")
@@ -156,7 +179,11 @@ def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
 
 
 def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """``(func(inputs), v^T H)`` for a function with one output element and its Hessian H."""
+    """``(func(inputs), v^T H)`` for a function with one output element and its Hessian H.
+
+    >>> lucid.autograd.functional.vhp(lambda x: (x ** 3).sum(), lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 0.0]))
+    (Tensor(9.0, requires_grad=False), Tensor([6.0, 0.0], requires_grad=False))
+    """
     with enable_grad():
         single, sources = _prepare(inputs, create_graph)
         output = _scalar(func, "vhp")(*sources)
@@ -167,7 +194,11 @@ def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
 
 
 def hvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """``(func(inputs), H v)``: the same as `vhp` for real inputs, whose Hessian is symmetric."""
+    """``(func(inputs), H v)``: the same as `vhp` for real inputs, whose Hessian is symmetric.
+
+    >>> lucid.autograd.functional.hvp(lambda x: (x ** 3).sum(), lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 0.0]))
+    (Tensor(9.0, requires_grad=False), Tensor([6.0, 0.0], requires_grad=False))
+    """
     return vhp(func, inputs, v, create_graph, strict)
 
 

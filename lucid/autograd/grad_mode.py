@@ -5,7 +5,7 @@ import functools
 import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar, Token
-from typing import Any
+from typing import Any, Self, TypeVar, cast, overload
 
 GRAD, INFERENCE, ANOMALY, CHECK_NAN = 1, 2, 4, 8
 #: Inside of function transforms: a node may have to bring gradients down from a level.
@@ -18,7 +18,12 @@ mode: ContextVar[int] = ContextVar("lucid_grad_mode", default=GRAD)
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded for differentiation in this context."""
+    """Whether operations are recorded for differentiation in this context.
+
+    >>> with lucid.no_grad():
+    ...     print(lucid.is_grad_enabled())
+    False
+    """
     return bool(mode.get() & GRAD)
 
 
@@ -28,13 +33,26 @@ def is_composed() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether `inference_mode` is active in this context."""
+    """Whether `inference_mode` is active in this context.
+
+    >>> with lucid.inference_mode():
+    ...     print(lucid.is_inference_mode_enabled())
+    True
+    """
     return bool(mode.get() & INFERENCE)
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether `detect_anomaly` is active in this context."""
+    """Whether `detect_anomaly` is active in this context.
+
+    >>> with lucid.autograd.detect_anomaly():
+    ...     print(lucid.autograd.is_anomaly_enabled())
+    True
+    """
     return bool(mode.get() & ANOMALY)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class _Mode:
@@ -54,16 +72,16 @@ class _Mode:
     def __exit__(self, *exception: Any) -> None:
         mode.reset(self._tokens.pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: _F) -> _F:
         if inspect.isgeneratorfunction(function):
-            return self._stepwise(function)
+            return cast(_F, self._stepwise(function))
 
         @functools.wraps(function)
         def decorated(*args: Any, **keywords: Any) -> Any:
             with self._fresh():
                 return function(*args, **keywords)
 
-        return decorated
+        return cast(_F, decorated)
 
     def _stepwise(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -94,26 +112,54 @@ class _Mode:
         return self.__class__()
 
 
-class no_grad(_Mode):
-    """Do not record operations: ``with lucid.no_grad(): ...`` or ``@lucid.no_grad()``."""
+class _PlainMode(_Mode):
+    """A mode without arguments: ``@mode`` decorates as ``@mode()`` does."""
+
+    @overload
+    def __new__(cls) -> Self: ...
+
+    @overload
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return object.__new__(cls) if function is None else cls()(function)
+
+
+class no_grad(_PlainMode):
+    """Do not record operations: ``with lucid.no_grad(): ...`` or ``@lucid.no_grad()``.
+
+    >>> x = lucid.ones(1, requires_grad=True)
+    >>> with lucid.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     off = GRAD
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return object.__new__(cls) if function is None else cls()(function)
 
+class enable_grad(_PlainMode):
+    """Record operations again inside `no_grad`.
 
-class enable_grad(_Mode):
-    """Record operations again inside `no_grad`."""
+    >>> x = lucid.ones(1, requires_grad=True)
+    >>> with lucid.no_grad(), lucid.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     on, off = GRAD, INFERENCE
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return object.__new__(cls) if function is None else cls()(function)
-
 
 class inference_mode(_Mode):
-    """`no_grad`, and the tensors made inside may never be saved for a gradient."""
+    """`no_grad`, and the tensors made inside may never be saved for a gradient.
+
+    >>> x = lucid.ones(1, requires_grad=True)
+    >>> with lucid.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         return cls()(mode) if callable(mode) else object.__new__(cls)
@@ -129,7 +175,13 @@ class inference_mode(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Record operations or not, at once; as a context manager, until its end."""
+    """Record operations or not, at once; as a context manager, until its end.
+
+    >>> with lucid.set_grad_enabled(False):
+    ...     y = lucid.ones(1, requires_grad=True) * 2
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -143,7 +195,7 @@ class set_grad_enabled(_Mode):
             super().__enter__()
         self._entered = True
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: _F) -> _F:
         if self._tokens:
             self.__exit__()  # as a decorator it changes the mode inside the function only
         return super().__call__(function)
@@ -152,10 +204,33 @@ class set_grad_enabled(_Mode):
         return set_grad_enabled(self._enabled)
 
 
+class set_multithreading_enabled(_Mode):
+    """A context for PyTorch programs: whether a backward pass may use several threads. Here it runs on the caller's, and its
+    kernels on theirs.
+
+    >>> with lucid.autograd.set_multithreading_enabled(False):
+    ...     lucid.ones(1, requires_grad=True).sum().backward()
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_multithreading_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
+        self.mode = mode
+
+
 class detect_anomaly(_Mode):
     """Remember where each operation was called, and raise when a gradient becomes NaN, naming the operation.
 
     With `check_nan=False` only the errors raised inside `backward` are explained.
+
+    >>> x = lucid.tensor([-1.0], requires_grad=True)
+    >>> with lucid.autograd.detect_anomaly():
+    ...     try:
+    ...         (x.sqrt() * 0).sum().backward()
+    ...     except RuntimeError as error:
+    ...         print("sqrt" in str(error).lower())
+    True
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -168,7 +243,12 @@ class detect_anomaly(_Mode):
 
 
 class set_detect_anomaly(detect_anomaly):
-    """Turn anomaly detection on or off, at once; as a context manager, until its end."""
+    """Turn anomaly detection on or off, at once; as a context manager, until its end.
+
+    >>> with lucid.autograd.set_detect_anomaly(True):
+    ...     print(lucid.autograd.is_anomaly_enabled())
+    True
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)

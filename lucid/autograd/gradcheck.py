@@ -20,7 +20,14 @@ TensorOrTensors = Tensor | Sequence[Tensor]
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that differs from the finite difference, or that is not what a gradient must be."""
+    """A gradient that differs from the finite difference, or that is not what a gradient must be.
+
+    >>> try:
+    ...     lucid.autograd.gradcheck(lambda x: x.detach() + 0 * x, lucid.ones(1, dtype=lucid.float64, requires_grad=True))
+    ... except lucid.autograd.GradcheckError:
+    ...     print("the gradient is wrong")
+    the gradient is wrong
+    """
 
 
 def gradcheck(func: Callable[..., Any], inputs: TensorOrTensors, *, eps: float = 1e-6, atol: float = 1e-5,
@@ -35,6 +42,9 @@ def gradcheck(func: Callable[..., Any], inputs: TensorOrTensors, *, eps: float =
     and output instead of element by element. Outputs are always differentiated one at a time, which covers
     `check_undefined_grad`. `check_forward_ad` compares tangents along a random direction of each input. Raises GradcheckError on
     a mismatch, or returns False without `raise_exception`; NotImplementedError for checks of batched gradients.
+
+    >>> lucid.autograd.gradcheck(lucid.sin, lucid.randn(3, dtype=lucid.float64, requires_grad=True))
+    True
     """
     if check_batched_grad or check_batched_forward_grad:
         raise NotImplementedError("gradcheck does not check batched gradients")
@@ -68,6 +78,9 @@ def gradgradcheck(func: Callable[..., Any], inputs: TensorOrTensors, grad_output
     """Whether the second gradients agree with finite differences of the first, for all inputs and `grad_outputs`.
 
     `grad_outputs` are random unless given. The other arguments and the errors are those of `gradcheck`.
+
+    >>> lucid.autograd.gradgradcheck(lucid.sin, lucid.randn(3, dtype=lucid.float64, requires_grad=True))
+    True
     """
     if check_fwd_over_rev:
         raise NotImplementedError("gradgradcheck does not support forward mode")

@@ -1,209 +1,164 @@
-"""What operations save for their gradients, as a program may see and change it: `saved_tensors_hooks` and what builds on it.
+"""The graph as programs see it: its nodes and edges, hooks on several gradients, and what operations save.
 
-While hooks are active a mode flag takes every operation off its short paths, and the one place that records it (`Op._record`)
-hands the tensors in the closure of its gradient rule to `pack_hook`. A vjp that asks `unpack_hook` for them takes its place.
+>>> x = lucid.ones(2, requires_grad=True)
+>>> y = (x * 3).sum()
+>>> y.grad_fn.name(), y.grad_fn.next_functions[0][0].name()
+('sum', 'mul')
 """
 from __future__ import annotations
 
 import contextlib
-import functools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from types import CellType, FunctionType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
 
-from ..tensor import Tensor, wrap
-from .grad_mode import HOOKS, mode, no_grad
-from .node import Node, Slot
+from .._hooks import RemovableHandle
+from .._nodes import GraphNode as Node
+from ..tensor import Tensor, version_box
+from .engine import Run, current_run
+from .node import GradientEdge
+from .saving import SavedCopies, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
-
-Pack = Callable[[Tensor], Any]
-Unpack = Callable[[Any], Tensor]
-Restore = Callable[[dict[int, Tensor]], Any]  # makes something again; takes the tensors that it has unpacked for the node so far
-_stack: ContextVar[tuple[tuple[Pack, Unpack], ...]] = ContextVar("lucid_saved_tensors_hooks", default=())
-_refusal: ContextVar[str | None] = ContextVar("lucid_saved_tensors_refusal", default=None)
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+           "set_override_stale_capture_stream", "set_warn_on_accumulate_grad_stream_mismatch"]
 
 
-class saved_tensors_hooks:
-    """Call ``pack_hook(tensor)`` for each tensor that operations inside save for their gradients, keep what it returns, and get
-    the tensor back by ``unpack_hook(packed)`` when the gradient is computed, also after the context.
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of `tensor` is computed. `backward` and `grad` take it for the tensor, which it does not keep alive.
 
-    The hook sees the tensor without its graph and must not write to it. Of nested pairs the inner one is called. A write to a
-    tensor that was saved is not noticed. An operation may save other tensors than PyTorch's of that name.
-
-    >>> with lucid.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), lambda a: lucid.from_numpy(a)):
-    ...     y = (a * b).exp()
+    >>> x = lucid.ones(2, requires_grad=True)
+    >>> edge = lucid.autograd.graph.get_gradient_edge(x)
+    >>> lucid.autograd.grad((x * 3).sum(), edge)
+    (Tensor([3.0, 3.0], requires_grad=False),)
     """
-
-    def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
-        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
-
-    def __enter__(self) -> None:
-        message = _refusal.get()
-        if message is not None:
-            raise RuntimeError(message)
-        _stack.set((*_stack.get(), (self.pack_hook, self.unpack_hook)))
-        mode.set(mode.get() | HOOKS)
-
-    def __exit__(self, *exception: Any) -> None:
-        rest = _stack.get()[:-1]
-        _stack.set(rest)
-        if not rest:
-            mode.set(mode.get() & ~HOOKS)
+    if tensor._node is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    edge = GradientEdge(*tensor._node.edge())
+    edge.like = tuple(tensor.shape), tensor.dtype, tensor.device
+    return edge
 
 
-class save_on_cpu(saved_tensors_hooks):
-    """Keep on the CPU what operations inside save for their gradients, in page-locked memory with `pin_memory`."""
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Say that the memory of a tensor, or of several, was written by what lucid does not see, such as a kernel of one's own.
 
-    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            kept: Tensor = tensor.cpu() if tensor.device != "cpu" else tensor.clone()
-            return tensor.device, kept.pin_memory() if pin_memory and device_type in ("cuda", "gpu") else kept
+    >>> x = lucid.ones(2)
+    >>> lucid.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    if not isinstance(tensor, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(each, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
+        if not each.is_inference():
+            version_box(each).bump()
 
-        super().__init__(pack, lambda packed: packed[1].to(packed[0], non_blocking=pin_memory))
+
+class _Handles(RemovableHandle):
+    """The handle of several hooks."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self) -> Any:
+        return self.handles
+
+    def __setstate__(self, state: Any) -> None:
+        self.handles = state
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: Literal["all", "any"] = "all"
+                             ) -> RemovableHandle:
+    """Call ``fn(gradients)`` once in a backward pass, when the gradients of all `tensors` that it computes are known, with None
+    for the others; in the mode 'any' ``fn(gradient)`` with the first that is known.
+
+    >>> a, b = (lucid.ones(2, requires_grad=True) for _ in range(2))
+    >>> handle = lucid.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print([g is not None for g in grads]))
+    >>> (a * 2).sum().backward()
+    [True, False]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        seen: weakref.WeakSet[Run] = weakref.WeakSet()
+
+        def first(gradient: Tensor) -> None:
+            run = _run_of_hook()
+            if run not in seen:
+                seen.add(run)
+                fn(gradient)
+
+        return _Handles([tensor.register_hook(first) for tensor in tensors if tensor.requires_grad])
+    if any(tensor._node is None for tensor in tensors):
+        raise AssertionError("Expected gradient function to be set")
+    nodes = [tensor._node for tensor in tensors]
+    found: weakref.WeakKeyDictionary[Run, dict[int, Tensor]] = weakref.WeakKeyDictionary()
+
+    def hook_of(place: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            run = _run_of_hook()
+            gradients = found.setdefault(run, {})
+            gradients[place] = gradient
+            if len(gradients) == sum(map(run.visits, nodes)):
+                del found[run]
+                fn([gradients.get(number) for number in range(len(nodes))])
+
+        return hook
+
+    return _Handles([tensor.register_hook(hook_of(place)) for place, tensor in enumerate(tensors)])
+
+
+def _run_of_hook() -> Run:
+    run = current_run.get()
+    if run is None:
+        raise AssertionError("expected this hook to be called inside a backward call")
+    return run
 
 
 @contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Let `saved_tensors_hooks` inside raise RuntimeError with this message; so does the context itself if hooks are active."""
-    if _stack.get():
-        raise RuntimeError(error_message)
-    before = _refusal.get()
-    _refusal.set(error_message)
-    try:
-        yield
-    finally:
-        _refusal.set(before)
+def allow_mutation_on_saved_tensors() -> Iterator[SavedCopies]:
+    """A context in which tensors may be written after operations have saved them: gradients are those of what was saved.
+
+    The operations inside save copies, one of each tensor and version; PyTorch makes a copy when the tensor is written. The
+    backward pass has to run inside too.
+
+    >>> with lucid.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = lucid.ones(2, requires_grad=True)
+    ...     y = x.clone()
+    ...     loss = (y ** 2).sum()
+    ...     _ = y.sin_()
+    ...     loss.backward()
+    >>> x.grad
+    Tensor([2.0, 2.0], requires_grad=False)
+    """
+    copies = SavedCopies()
+    with copies.hooks():
+        try:
+            yield copies
+        finally:
+            copies.clear()
 
 
-class Kept:
-    """What `pack_hook` has made of a saved tensor, with the node that it had."""
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Whether to warn where gradients are added up on another stream than they were computed on. That does not happen here: a
+    backward pass runs on the stream that is current where it is called.
 
-    __slots__ = ("node", "output", "packed", "unpack")
-
-    def __init__(self, tensor: Tensor, node: Any, output: int | None = None) -> None:
-        pack, self.unpack = _stack.get()[-1]
-        self.node, self.output = node, output
-        with no_grad():
-            plain = tensor.detach()
-            before = plain._version
-            self.packed = pack(plain)
-            if plain._version != before:
-                raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
-                                   "hook can not be modified by in-place operations as this can lead to unexpected side-effects. "
-                                   "Please open an issue if you need to perform in-place operations on the input to a pack hook.")
-
-    def tensor(self, node: Any = None) -> Tensor:
-        """The tensor, as a part of the graph."""
-        with no_grad():
-            found = self.unpack(self.packed)
-        if not isinstance(found, Tensor):
-            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                            f"{type(found).__name__}")
-        restored = wrap(found._array, self.node if node is None else node)
-        restored._version_box = found._version_box
-        return restored
+    >>> lucid.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
 
 
-def are_active() -> bool:
-    """Whether operations are to hand over what they save."""
-    return bool(_stack.get())
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Whether a backward pass inside of a capture leaves streams that are not captured. It knows none but the current one here.
 
-
-def pack(node: Node) -> None:
-    """Hand what `node` has saved to the hooks."""
-    kept: dict[int, Kept] = {}
-    restore = _restorer(node.vjp, kept, set())
-    outputs = node.kept if node.kept.__class__ is list else None
-    if restore is None and outputs is None:
-        return
-    node.vjp = _asking(node.vjp if restore is None else None, restore, _outputs(node, outputs), node.vjp.__defaults__)
-    node.kept = True
-
-
-def _outputs(node: Node, entries: list[Any] | None) -> Callable[[], Any] | None:
-    """What makes the saved outputs of `node` again, as `Node.output` does."""
-    if entries is None:
-        return None
-    packed: list[tuple[Kept | None, int | None]] = []
-    for entry in entries:
-        if entry.__class__ is tuple:
-            packed.append((Kept(wrap(entry[0]), None), entry[2]))
-        else:
-            packed.append((None if entry is None else Kept(entry, entry._node), None))
-    owner_of = weakref.ref(node)  # the node holds what is returned
-    number = next((number for _, number in packed if number is not None), None)
-
-    def restored() -> Any:
-        found, owner = [], owner_of()
-        for kept, place in packed:
-            own = None if place is None or owner is None else owner if place < 0 else Slot(owner, place)
-            found.append(None if kept is None else kept.tensor(own))
-        return found[0] if number == -1 else tuple(found)
-
-    return restored
-
-
-def _asking(plain: Any, restore: Restore | None, outputs: Callable[[], Any] | None, defaults: Any) -> Any:
-    """A vjp that gets back what was saved, and calls the rule's."""
-    def run(g: Any, **keywords: Any) -> Sequence[Any]:
-        vjp = plain if restore is None else restore({})
-        y = None if outputs is None else outputs()
-        results: Sequence[Any] = vjp(g, y, **keywords)
-        if outputs is None:
-            return results
-        held = {id(t._array) for t in (y if y.__class__ is tuple else (y,)) if t is not None}
-        return [r.clone() if r is not None and id(r._array) in held else r for r in results]
-
-    if defaults is None:
-        return lambda g, y: run(g)
-
-    def with_needs(g: Any, y: Any, needs: Any = defaults[0]) -> Sequence[Any]:
-        return run(g, needs=needs)
-
-    return with_needs
-
-
-def _restorer(content: Any, kept: dict[int, Kept], seen: set[int]) -> Restore | None:
-    """The function that makes `content` again with its tensors unpacked; None if it holds none."""
-    if isinstance(content, Tensor):
-        key = id(content)
-        if key not in kept:
-            kept[key] = Kept(content, content._node)
-        return functools.partial(_unpacked, key, kept[key])
-    if content.__class__ in (tuple, list):
-        parts = [_restorer(part, kept, seen) for part in content]
-        if not any(parts):
-            return None
-        kind, others = content.__class__, [part if again is None else None for part, again in zip(content, parts, strict=True)]
-        return lambda made: kind([other if again is None else again(made) for other, again in zip(others, parts, strict=True)])
-    if content.__class__ is dict:
-        values, names = _restorer(list(content.values()), kept, seen), list(content)
-        return None if values is None else lambda made: dict(zip(names, values(made), strict=True))
-    if content.__class__ is FunctionType and content.__closure__ and id(content) not in seen:
-        seen.add(id(content))
-        return _function_restorer(content, kept, seen)
-    return None
-
-
-def _unpacked(key: int, kept: Kept, made: dict[int, Tensor]) -> Tensor:
-    if key not in made:
-        made[key] = kept.tensor()
-    return made[key]
-
-
-def _function_restorer(function: FunctionType, kept: dict[int, Kept], seen: set[int]) -> Restore | None:
-    cells = function.__closure__ or ()
-    again = [_restorer(cell.cell_contents, kept, seen) for cell in cells]
-    if not any(again):
-        return None
-    others = [cell if restore is None else None for cell, restore in zip(cells, again, strict=True)]
-    code, names, name, defaults = function.__code__, function.__globals__, function.__name__, function.__defaults__
-
-    def restored(made: dict[int, Tensor]) -> Any:
-        closure = [other if restore is None else CellType(restore(made)) for other, restore in zip(others, again, strict=True)]
-        return FunctionType(code, names, name, defaults, tuple(closure))  # type: ignore[arg-type]
-
-    return restored
+    >>> lucid.autograd.graph.set_override_stale_capture_stream(True)
+    """
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")

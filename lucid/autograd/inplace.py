@@ -7,18 +7,19 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
+from .._nodes import Leaf
 from .._writers import writes
-from ..backends import run
+from ..backends import TABLES, run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
-from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
+from ..tensor import Tensor, Version, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, HOOKS, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode
-from .graph import pack
 from .levels import accommodated, lifted
 from .node import Node, check_inference
 from .op import Op
 from .overwrite import Overwriting, keep_elements, refuse_inference, refuse_overlap
+from .saving import pack
 
 
 class Unwritable:
@@ -109,7 +110,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
         refuse_leaf(target, others)
     if clock.any_inference:
         refuse_inference(target)
-    if 0 in array.strides and op.name != "fill":  # with one number everywhere it does not matter which elements share memory
+    if op.name != "fill" and 0 in array.strides:  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     if flags & LEVELS:
         accommodated(target, others)
@@ -123,10 +124,14 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
         else:
             arrays.append(t)
     try:
+        TABLES[array.__class__][op.name](*arrays, out=array, **attributes)
+    except MemoryError:
         run(op.name, arrays, {**attributes, "out": array})
     except Exception as error:
         raise explain(f"{op.name}_", (target, *others), error) from error
-    (target._version_box or version_box(target)).bump()
+    box = target._version_box or version_box(target)
+    box.count += 1  # `bump`, without the call
+    box.stamp = clock.last_write = clock.tick()
     if tracked and flags & GRAD:
         parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
         vjp = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
@@ -161,10 +166,14 @@ def store(target: Tensor, array: Any) -> None:
     if 0 in out.strides:
         refuse_overlap(out)
     try:
+        TABLES[array.__class__]["copy"](array, out=out)
+    except MemoryError:
         run("copy", (array,), {"out": out})
     except Exception as error:
         raise explain("copy_", (target, wrap(array)), error) from error
-    (target._version_box or version_box(target)).bump()
+    box = target._version_box or version_box(target)
+    box.count += 1  # `bump`, without the call
+    box.stamp = clock.last_write = clock.tick()
 
 
 def check_result(target: Tensor, shape: tuple[int, ...], dtype: Any) -> None:

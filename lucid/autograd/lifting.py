@@ -70,7 +70,11 @@ def sum_of_batch(x: Tensor, level: Level) -> Tensor:
 
 
 def with_tangent(x: Tensor, tangent: Tensor, level: Level, swapped: bool = False) -> Tensor:
-    """The dual tensor of both."""
+    """The dual tensor of both. Raises NotImplementedError for sparse ones, whose values may have a tangent."""
+    for part in (x, tangent):
+        if getattr(part._array, "is_sparse", False):
+            raise NotImplementedError("forward mode: a sparse tensor has no tangent; give its values one, and make it of them")
+
     def vjp(g: Tensor, y: Any) -> Any:
         if not moves.is_swapped(g._array, level):
             return g, None

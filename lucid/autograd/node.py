@@ -3,20 +3,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _clock as clock
-from .._hooks import RemovableHandle
+from .._nodes import GraphNode
 from ..tensor import Tensor, wrap
 
 
-class Node:
+class Node(GraphNode):
     """One recorded operation: where its gradient goes (`parents`) and how it is computed (`vjp`)."""
 
-    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pre_hooks", "seq", "trace", "vjp")
+    __slots__ = ("__weakref__", "graph_info", "has_slots", "hooks", "kept", "node_hooks", "op", "parents", "seq", "vjp")
     foreign = False  # user code sees the gradients and may hold on to their arrays
-    post_hooks: OrderedDict[int, Callable[..., Any]]  # set by `register_hook`, which makes the node foreign
-    pre_hooks: OrderedDict[int, Callable[..., Any]]  # and by `register_prehook`
+    has_slots: bool  # set if there is a node for each output
 
     def __init__(self, op: str, parents: Sequence[Any], vjp: Callable[[Any, Any], Sequence[Any]], kept: Any = None) -> None:
         self.seq = clock.tick()
@@ -27,36 +26,11 @@ class Node:
         # refer to this node themselves. Else y itself: the operands of `elementwise`, or `Op.saves`.
         self.kept = kept
         self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
-        self.trace: list[str] | None = None
+        self.graph_info: dict[str, Any] | None = None
 
-    def name(self) -> str:
-        """The name of the operation, as shown by `repr`."""
-        return self.op
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that the gradient goes to next, as in PyTorch: pairs (node or None, output number)."""
-        return tuple((p.parents[0], p.index) if p.__class__ is Slot else (p, 0) for p in self.parents)
-
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_inputs, grad_outputs)`` when the gradients of the inputs are known; a returned tuple replaces them."""
-        return self._add_hook("post_hooks", fn)
-
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_outputs)`` before the operation computes its gradients, after the hooks of its output tensors; a
-        returned tuple takes the place of `grad_outputs`.
-        """
-        return self._add_hook("pre_hooks", fn)
-
-    def _add_hook(self, registry: str, fn: Callable[..., Any]) -> RemovableHandle:
+    def _expect_hooks(self) -> None:
         if not self.foreign:
             self.__class__ = HookedNode
-        if not hasattr(self, registry):
-            setattr(self, registry, OrderedDict())
-        return RemovableHandle.add(getattr(self, registry), fn)
-
-    def __repr__(self) -> str:
-        return f"<{self.op} node>"
 
     def output(self) -> Any:
         """y for `vjp`: the kept outputs as tensors of the graph. A tuple if the operation has several outputs."""
@@ -71,7 +45,7 @@ class Node:
 
 
 class HookedNode(Node):
-    """A node with hooks of `register_hook` or `register_prehook`: a class of its own costs the engine nothing for other nodes."""
+    """A node with hooks of its own: a class of its own costs the engine nothing for other nodes."""
 
     __slots__ = ()
     foreign = True
@@ -82,6 +56,22 @@ class LevelNode(Node):
 
     __slots__ = ("level",)
     level: Any
+
+
+class Saved:
+    """What the rule of a `CallNode` gets as y: `values`, and whether the graph is kept for another backward."""
+
+    __slots__ = ("is_kept", "values")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+        self.is_kept = False
+
+
+class CallNode(Node):
+    """A whole call as one operation; its `kept` is a `Saved`, which its rule may empty if the graph is not kept."""
+
+    __slots__ = ()
 
 
 class Slot:
@@ -96,30 +86,40 @@ class Slot:
         self.parents = (node,)
         self.index = index
         self.hooks = None
+        node.has_slots = True
 
     @property
     def op(self) -> str:
         """The name of the operation."""
         return str(self.parents[0].op)
 
-    def name(self) -> str:
-        """The name of the operation, as shown by `repr`."""
-        return self.op
+    def edge(self) -> tuple[Node, int]:
+        """The operation, and which of its outputs this is."""
+        return self.parents[0], self.index
 
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_inputs, grad_outputs)`` for the operation; see `Node.register_hook`."""
-        handle: RemovableHandle = self.parents[0].register_hook(fn)
-        return handle
 
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_outputs)`` for the operation; see `Node.register_prehook`."""
-        handle: RemovableHandle = self.parents[0].register_prehook(fn)
-        return handle
+class _Edge(NamedTuple):
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
 
-    @property
-    def next_functions(self) -> Any:
-        """The next nodes of the operation, as in PyTorch."""
-        return self.parents[0].next_functions
+
+class GradientEdge(_Edge):
+    """Where the gradient of a tensor is computed: the output `output_nr` of `node`. `backward` and `grad` take one in the place
+    of a tensor; it does not keep the tensor alive.
+
+    >>> x = lucid.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> edge = lucid.autograd.graph.GradientEdge(y.grad_fn, 0)
+    >>> lucid.autograd.grad((y * y).sum(), edge)
+    (Tensor([4.0, 4.0], requires_grad=False),)
+    """
+
+    like: tuple[Any, Any, Any] | None = None  # shape, dtype and device of the tensor, where one was given
+
+    def root(self) -> Any:
+        """The node to begin with if this is an output."""
+        return Slot(self.node, self.output_nr) if hasattr(self.node, "has_slots") else self.node
 
 
 def saved_tensors(vjp: Any, kept: Any = None) -> list[Tensor]:

@@ -12,6 +12,7 @@ the rule's: ``vjp(g, y, needs=needs)``. Others compute all of their gradients.
 """
 from __future__ import annotations
 
+import functools
 import traceback
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -19,24 +20,24 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._namespace.foreign import refused
-from ..backends import TABLES, as_array
-from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
+from .._nodes import Leaf
+from ..backends import TABLES, as_array, storage
+from ..tensor import Tensor, mark_inference, register_view, version_box, wrap
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, HOOKS, INFERENCE, LEVELS
 from .grad_mode import mode as grad_mode
-from .graph import pack
 from .levels import lifted
 from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
+from .saving import pack
 
 Vjp = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Vjp]
 _new = object.__new__
+_REPLAYS = (FunctionType, functools.partial)
 by_kernel: dict[str, Op] = {}  # an operation with the gradient rule of each kernel that has one: forward mode uses it
 _UNUSUAL = ANOMALY | HOOKS
-_NEEDED = (True,)  # the `needs` of a rule for one input
-_differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
+differentiable = frozenset(dtype for dtype in _dtypes.EVERY if _dtypes.is_differentiable(dtype))
 
 
 class Op:
@@ -77,10 +78,9 @@ class Op:
                     tracked = True
             else:
                 arrays.append(t)
-        # What `run` does, without the call, here and in the classes below: a tenth of the time of small arrays.
         try:
-            table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
-            result = table[self.kernel](*arrays, **attributes)
+            kernel = (TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__])[self.kernel]
+            result = kernel(*arrays, **attributes) if attributes else kernel(*arrays)
         except Exception as error:
             result = recover(self.kernel, arrays, attributes, self.name, inputs, error)
             if isinstance(result, Tensor):  # by a rule for sparse tensors, with its history
@@ -95,19 +95,19 @@ class Op:
         flags = grad_mode.get()
         if tracked and flags & GRAD and self.rule is not None:
             parents = [t._node if isinstance(t, Tensor) else None for t in inputs]
-            self._record(out, result, parents, inputs, attributes, flags)
+            self.record(out, result, parents, inputs, attributes, flags)
         if self.view:
-            self._share(out, inputs[0], attributes)
+            self.share(out, inputs[0], attributes)
         elif flags & INFERENCE:
             for tensor in out if out.__class__ is tuple else (out,):
                 if tensor is not None:
                     mark_inference(tensor)
         return out
 
-    def _record(self, out: Any, result: Any, parents: list[Any], inputs: Sequence[Any], attributes: dict[str, Any],
+    def record(self, out: Any, result: Any, parents: list[Any], inputs: Sequence[Any], attributes: dict[str, Any],
                 flags: int) -> None:
         many = out.__class__ is tuple
-        if not many and result.dtype not in _differentiable:
+        if not many and result.dtype not in differentiable:
             return
         if self.inputs_seen is not None:
             inputs = inputs[:self.inputs_seen]
@@ -136,11 +136,11 @@ class Op:
                              for i in self.saved_outputs]  # type: ignore[union-attr]
         if flags & _UNUSUAL:
             if flags & ANOMALY:
-                node.trace = traceback.format_stack()[:-2]
+                node.metadata["traceback_"] = traceback.format_stack()[:-2]
             if flags & HOOKS:
                 pack(node)
 
-    def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
+    def share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
         if out.__class__ is tuple:
             source, whole, recording = base._array, base._view is None, grad_mode.get() & GRAD or has_history(base)
@@ -150,7 +150,7 @@ class Op:
                     part: Tensor = self(t, **attributes)[i]
                     return part
 
-                if whole and tensor._array.base is source:  # as in `ViewOp`
+                if whole and tensor._array.base is source:  # as in `view_op`
                     tensor._version_box = box
                     tensor._view = (base, replay)
                     if recording:
@@ -161,221 +161,31 @@ class Op:
             connect_view(out, base, lambda t: self(t, **attributes))
 
 
-class UnaryOp(Op):
-    """`Op` for one input and one output that is not a view: the same, without the loops."""
-
-    __slots__ = ()
-
-    def __call__(self, a: Any, **attributes: Any) -> Any:
-        if a.__class__ is Overwriting:
-            return a.run(self, (a,), attributes)
-        source = a._array
-        try:
-            array = TABLES[source.__class__][self.kernel](source, **attributes)
-        except Exception as error:
-            array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
-            if isinstance(array, Tensor):
-                return array
-        if array.__class__ is not source.__class__:
-            array = as_array(array)
-        out = _new(Tensor)  # as `wrap`, without the call
-        out._array = array
-        out._node = out._grad = out._version_box = out._view = None
-        flags = grad_mode.get()
-        if flags != GRAD:
-            if flags & INFERENCE:
-                mark_inference(out)
-            if not flags & GRAD:
-                return out
-        node = a._node
-        if node is not None and self.rule is not None:
-            if flags == GRAD and not a._replaceable and array.dtype in _differentiable:
-                # What `_record` does, without its checks: a third of the time of recording.
-                vjp = self.rule(_NEEDED, a, **attributes)
-                if clock.any_inference:
-                    check_inference(vjp, self.name)
-                out._node = node = Node(self.name, (node,), vjp, self.saves)
-                if self.saved_outputs:
-                    out._version_box = box = Version()
-                    node.kept = [(array, box, -1)]
-            else:
-                self._record(out, array, [node], (a,), attributes, flags)
-        return out
-
-
-class BinaryOp(Op):
-    """`Op` for two tensors and one output that is not a view: the same, without the loops."""
-
-    __slots__ = ()
-
-    def __call__(self, a: Any, b: Any, **attributes: Any) -> Any:
-        if a.__class__ is Overwriting:
-            return a.run(self, (a, b), attributes)
-        x, y = a._array, b._array
-        try:
-            table = TABLES.get(x.__class__) or TABLES[y.__class__]
-            array = table[self.kernel](x, y, **attributes)
-        except Exception as error:
-            array = recover(self.kernel, (x, y), attributes, self.name, (a, b), error)
-            if isinstance(array, Tensor):
-                return array
-        if array.__class__ not in TABLES:
-            array = as_array(array)
-        out = _new(Tensor)  # as `wrap`, without the call
-        out._array = array
-        out._node = out._grad = out._version_box = out._view = None
-        flags = grad_mode.get()
-        if flags != GRAD:
-            if flags & INFERENCE:
-                mark_inference(out)
-            if not flags & GRAD:
-                return out
-        first, second = a._node, b._node
-        if (first is not None or second is not None) and self.rule is not None:
-            if flags == GRAD and array.dtype in _differentiable:
-                # What `_record` does, without its checks.
-                vjp = self.rule((first is not None, second is not None), a._for_graph(), b._for_graph(), **attributes)
-                if clock.any_inference:
-                    check_inference(vjp, self.name)
-                out._node = node = Node(self.name, (first, second), vjp, self.saves)
-                if self.saved_outputs:
-                    out._version_box = box = Version()
-                    node.kept = [(array, box, -1)]
-            else:
-                self._record(out, array, [first, second], (a, b), attributes, flags)
-        return out
-
-
-class ViewOp(Op):
-    """`Op` for one input and one output that shares its memory: the same, without the loops."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, rule: Rule | None = None) -> None:
-        super().__init__(name, rule, view=True, saves=False)
-
-    def __call__(self, a: Any, **attributes: Any) -> Any:
-        source = a._array
-        try:
-            array = TABLES[source.__class__][self.kernel](source, **attributes)
-        except Exception as error:
-            array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
-            if isinstance(array, Tensor):
-                return array
-        out = _new(Tensor)
-        out._array = array
-        out._node = out._grad = out._version_box = out._view = None
-        node, flags = a._node, grad_mode.get()
-        if node is not None and flags & GRAD and self.rule is not None:
-            if flags == GRAD and not a._replaceable:
-                vjp = self.rule(_NEEDED, a, **attributes)
-                if clock.any_inference:
-                    check_inference(vjp, self.name)
-                out._node = Node(self.name, (node,), vjp, False)
-            else:
-                self._record(out, array, [node], (a,), attributes, flags)
-        if a._view is None and array.base is source:
-            # What `connect_view` does for a view of a whole tensor, without the call.
-            out._version_box = box = a._version_box or version_box(a)
-            out._view = (a, lambda t: self(t, **attributes))
-            if flags & GRAD or has_history(a):
-                register_view(box, out)
-        else:
-            connect_view(out, a, lambda t: self(t, **attributes))
-        return out
-
-
-def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
-                same_shape_vjp: Vjp | None = None, saves_inputs: bool = False) -> Callable[[Any, Any], Tensor]:
-    """A binary operation as a function: the hot path of arithmetic.
-
-    Two tensors of one dtype on one device go straight to the kernel and the graph, in one Python frame: a chain of them on
-    tiny arrays costs half of what it costs through `Op`. Everything else (Python scalars, promotion, anomaly mode) takes
-    `Op` after `prepare(name, a, b)`, which returns operands that the kernel can take; with `floating`, integers do too. For an
-    operator it may return NotImplemented, which is the result then.
-
-    `same_shape_vjp` is the vjp for two real operands of one shape that both need their gradients. If it `saves_inputs`, the node
-    keeps them, and it gets both as `y`: a closure for each call, and the checks of `rule`, take a third of the time of recording.
-    Whether a node of `rule` then saves something is known too; without `same_shape_vjp` only if all of them do.
-    """
-    known = saves_inputs or (None if same_shape_vjp is None else False)
-    general = Op(name, rule, saves=known)
-    modes, tick = grad_mode.get, clock.tick
-
-    def apply(input: Any, other: Any) -> Tensor:
-        kept: Any
-        plain = other.__class__ is Tensor and input.__class__ is Tensor  # neither is a parameter, or another subclass
-        if plain or (isinstance(other, Tensor) and isinstance(input, Tensor)):
-            x, y = input._array, other._array
-            kind = x.__class__
-            if x.dtype is y.dtype and kind is y.__class__ and (not floating or x.dtype.kind == "f"):
-                if not plain and input.__class__ is Overwriting:
-                    return input.run(general, (input, other), {})
-                flags = modes()
-                if flags <= GRAD:
-                    try:
-                        array = TABLES[kind][name](x, y)
-                    except Exception as error:
-                        array = recover(name, (x, y), {}, name, (input, other), error)
-                        if isinstance(array, Tensor):
-                            return array
-                    out = _new(Tensor)
-                    out._array = array if array.__class__ is kind else as_array(array)
-                    out._grad = out._version_box = out._view = None
-                    a, b = input._node, other._node
-                    if flags and (a is not None or b is not None):
-                        if not plain:
-                            input, other = input._for_graph(), other._for_graph()
-                        parents, kept = (a, b), known
-                        if same_shape_vjp is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
-                            vjp = rule(parents, input, other)
-                        else:
-                            vjp = same_shape_vjp
-                            if saves_inputs:
-                                kept = input, other
-                        if clock.any_inference:
-                            check_inference(vjp, name, kept)
-                        # What `Node` does, without the call: a fifth of the time of recording.
-                        out._node = node = _new(Node)
-                        node.seq = tick()
-                        node.op = name
-                        node.parents = parents
-                        node.vjp = vjp
-                        node.kept = kept
-                        node.hooks = node.trace = None
-                    else:
-                        out._node = None
-                    return out
-        elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-            return general(input, other)
-        operands = prepare(name, input, other)
-        if operands is NotImplemented:
-            return refused(apply, (input, other), {})
-        return general(*operands)
-
-    apply.__name__ = name
-    return apply
-
-
 def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor]) -> None:
     """Make `view` share the version of `parent`, and remember how to compute it from the root of its memory.
 
     Nothing happens if the array is in fact a copy (a reshape that could not be a view).
     """
     source, memory = parent._array, view._array.base
-    if memory is not source and (memory is None or memory is not source.base):
+    if memory is not source and (memory is None or memory is not source.base) and not _shows_bits(view._array, source):
         return
     box = view._version_box = parent._version_box or version_box(parent)
     if parent._view is None:
         view._view = (parent, replay)
     else:
         root, to_parent = parent._view
-        if to_parent.__class__ is not FunctionType and hasattr(to_parent, "reason"):  # Unwritable, and so is every view of it
+        if to_parent.__class__ not in _REPLAYS and hasattr(to_parent, "reason"):  # Unwritable, and so is every view of it
             view._view = parent._view
         else:
             view._view = (root, lambda t: replay(to_parent(t)))
     if grad_mode.get() & GRAD or has_history(parent):
         register_view(box, view)
+
+
+def _shows_bits(view: Any, source: Any) -> bool:
+    """Whether one of two arrays holds the other's memory as bits."""
+    stored = _dtypes.STORED_CLASSES
+    return (view.dtype.__class__ in stored or source.dtype.__class__ in stored) and storage.owner(view) is storage.owner(source)
 
 
 def has_history(tensor: Tensor) -> bool:

@@ -5,15 +5,12 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import _clock as clock
 from .._writers import writes
 from ..backends import TABLES
-from ..backends.elementwise import ROWS
 from ..backends.out import may_write, share_partly
 from ..tensor import Tensor, disabled_torch_function, version_box, wrap
-from .errors import explain, recover
+from .errors import recover
 from .grad_mode import GRAD, HOOKS, INFERENCE
 from .grad_mode import mode as grad_mode
 from .node import saved_tensors
@@ -43,7 +40,7 @@ def _refuse_grad(target: Tensor) -> None:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
 
 
-Tensor._refuse_grad = _refuse_grad  # type: ignore[attr-defined]
+Tensor._refuse_grad = _refuse_grad  # type: ignore[assignment]
 
 
 def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
@@ -53,58 +50,6 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
         if isinstance(argument, Tensor) and share_partly(array, argument._array):
             raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                "single memory location. Please clone() the tensor before performing the operation.")
-
-
-@writes("target")
-def overwrite(target: Tensor, name: str, operands: Sequence[Any], first: Any = None, /, **attributes: Any) -> bool:
-    """Write what the kernel `name` computes of `target`, or of `first` if that is given, and `operands` into `target`, if that is
-    all that there is to do; False, with nothing done, otherwise.
-
-    So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and scalars, of
-    which nothing is recorded, but for large formulas. This takes a third of the time of `Overwriting`, which can do everything.
-    """
-    array, row = target._array, ROWS[name]
-    dtype, shape = array.dtype, array.shape
-    if array.size >= row.fused_from > 0:
-        return False
-    if dtype.kind != "f" and (dtype.kind != "c" or not row.in_place_complex):
-        return False
-    if array.__class__ is not np.ndarray or array.base is not None:
-        return False
-    arrays: list[Any] = [array]
-    tracked = target._node is not None or target._view is not None
-    if first is not None:
-        if not isinstance(first, Tensor):
-            return False
-        source = first._array
-        if source.__class__ is not np.ndarray or source.dtype is not dtype or source.shape != shape or source.base is not None:
-            return False
-        arrays[0] = source
-        tracked = tracked or first._node is not None
-    for operand in operands:
-        if isinstance(operand, Tensor):
-            other = operand._array
-            if other.__class__ is not np.ndarray or other.dtype is not dtype or other.shape != shape or other.base is not None:
-                return False
-            arrays.append(other)
-            if operand._node is not None:
-                tracked = True
-        elif len(arrays) <= row.tensors:
-            return False
-        elif operand.__class__ in (float, int) or (operand.__class__ is complex and dtype.kind == "c"):
-            arrays.append(operand)
-        else:
-            return False
-    if (tracked and grad_mode.get() & GRAD) or not array.flags.writeable:
-        return False
-    if clock.any_inference:
-        refuse_inference(target)
-    try:
-        TABLES[np.ndarray][name](*arrays, out=array, **attributes)
-    except Exception as error:
-        raise explain(name, (target if first is None else first, *operands), error) from error
-    (target._version_box or version_box(target)).bump()
-    return True
 
 
 class Overwriting(Tensor):
@@ -176,7 +121,7 @@ def _record(old: Tensor, op: Any, result: Tensor, inputs: Sequence[Any], attribu
     stand_in = wrap(old._array, old._node)
     stand_in._version_box = old._version_box
     reference = weakref.ref(stand_in)
-    op._record(result, result._array, parents, [stand_in if t is old else t for t in inputs], attributes, flags)
+    op.record(result, result._array, parents, [stand_in if t is old else t for t in inputs], attributes, flags)
     del stand_in
     keep_elements(reference())
 

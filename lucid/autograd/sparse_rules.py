@@ -15,7 +15,8 @@ RULES: dict[str, Rule] = {}
 
 def sparse_rule(op: str) -> Rule:
     """The rule of `op`. Raises NotImplementedError, naming it, where there is none."""
-    importlib.import_module("lucid.ops.sparse")  # by its name: it stands on this
+    if not RULES:
+        importlib.import_module("lucid.ops.sparse")  # by its name: it stands on this
     found = RULES.get(op)
     if found is None:
         raise NotImplementedError(f"op '{op}' has no rule for sparse tensors. Use to_dense() first.")

@@ -13,6 +13,7 @@ from . import lifting
 from .engine import grad
 from .grad_mode import COMPOSED, LEVELS
 from .grad_mode import mode as grad_mode
+from .node import GradientEdge
 
 
 @contextlib.contextmanager
@@ -46,7 +47,7 @@ def pushed(function: Callable[..., Sequence[Tensor]], primals: Sequence[Tensor],
 def batched_gradients(outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool,
                       allow_unused: bool | None, materialize_grads: bool) -> tuple[Tensor | None, ...]:
     """`grad` for a batch of upstream gradients, along their first dimensions."""
-    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    roots = [outputs] if isinstance(outputs, (Tensor, GradientEdge)) else list(outputs)
     given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
@@ -57,7 +58,7 @@ def batched_gradients(outputs: Any, inputs: Any, grad_outputs: Any, retain_graph
         raise RuntimeError("If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch "
                            f"dimension. Their lengths must be the same, but the shapes are {[list(g.shape) for g in given]}")
     for number, (root, g) in enumerate(zip(roots, given, strict=True)):
-        if g.shape[1:] != root.shape:
+        if not isinstance(root, GradientEdge) and g.shape[1:] != root.shape:
             raise RuntimeError("If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch "
                                "dimension. The sizes of the remaining dimensions are expected to match the shape of "
                                f"corresponding output, but a mismatch was detected: grad_output[{number}] has a shape of "

@@ -24,6 +24,11 @@ A policy gradient, where samples have no gradient, and a pathwise one, where the
 
     action = Normal(*policy(state)).rsample()
     loss = -reward(action)
+
+>>> from lucid.distributions import Normal, kl_divergence
+>>> normal = Normal(0.0, 1.0)
+>>> normal.log_prob(lucid.tensor(0.0)), kl_divergence(normal, Normal(1.0, 1.0))
+(Tensor(-0.9189, requires_grad=False), Tensor(0.5, requires_grad=False))
 """
 import sys as _sys
 import types as _types

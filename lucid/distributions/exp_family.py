@@ -14,6 +14,9 @@ class ExponentialFamily(Distribution):
 
     A subclass gives `_natural_params`, `_log_normalizer` F of them, and `_mean_carrier_measure`, the expectation of k. The
     entropy follows (Nielsen & Nock, "Entropies and cross-entropies of exponential families", 2010).
+
+    >>> issubclass(lucid.distributions.Normal, lucid.distributions.ExponentialFamily)
+    True
     """
 
     @property

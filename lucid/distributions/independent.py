@@ -17,6 +17,11 @@ class Independent(Distribution, Generic[D]):
 
     ``Independent(Normal(lucid.zeros(3), 1.0), 1)`` is a distribution of vectors of 3 numbers, whose `log_prob` is the sum of
     theirs.
+
+    >>> normal = lucid.distributions.Normal(lucid.zeros(3), 1.0)
+    >>> joint = lucid.distributions.Independent(normal, 1)
+    >>> normal.log_prob(lucid.zeros(3)).shape, joint.log_prob(lucid.zeros(3)).shape
+    (lucid.Size([3]), lucid.Size([]))
     """
 
     arg_constraints: dict[str, Constraint] = {}

@@ -19,6 +19,10 @@ class MixtureSameFamily(Distribution):
     Five normal distributions with random weights::
 
         MixtureSameFamily(Categorical(lucid.rand(5)), Normal(lucid.randn(5), lucid.rand(5)))
+
+    >>> mix = lucid.distributions.Categorical(lucid.tensor([0.25, 0.75]))
+    >>> lucid.distributions.MixtureSameFamily(mix, lucid.distributions.Normal(lucid.tensor([0.0, 4.0]), 1.0)).mean
+    Tensor(3.0, requires_grad=False)
     """
 
     arg_constraints: dict[str, Constraint] = {}

@@ -23,6 +23,11 @@ class TransformedDistribution(Distribution):
         TransformedDistribution(base, [SigmoidTransform().inv, AffineTransform(loc, scale)])
 
     Batch and event have the shapes that the transforms make of those of the base.
+
+    >>> d = lucid.distributions
+    >>> log_normal = d.TransformedDistribution(d.Normal(0.0, 1.0), d.ExpTransform())
+    >>> log_normal.cdf(lucid.tensor(1.0))
+    Tensor(0.5, requires_grad=False)
     """
 
     arg_constraints: dict[str, Constraint] = {}

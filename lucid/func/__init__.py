@@ -7,6 +7,12 @@
 `batch_norm`: batch norm inside of `vmap`.
 `functional`: `functionalize`.
 `_arguments`: positions, containers and names of arguments.
+
+>>> from lucid.func import grad, vmap
+>>> loss = lambda w, x: (w * x).sum() ** 2
+>>> vmap(grad(loss), in_dims=(None, 0))(lucid.ones(2), lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))  # of each example
+Tensor([[ 6.0, 12.0],
+        [42.0, 56.0]], requires_grad=False)
 """
 from __future__ import annotations
 
@@ -23,6 +29,3 @@ if TYPE_CHECKING:  # the others are imported when they are first asked for: `imp
 
 __all__ = ["functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
            "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._layout import strided
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..autograd.lifting import into_batch, out_of_batch
 from ..autograd.transforms import entered
@@ -27,6 +28,13 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     Raises ValueError for arguments that do not fit `in_dims`, lengths that differ, and results that are no tensors; RuntimeError
     where `func` looks at elements (`if x > 0`, `item()`), and for results whose shapes would depend on them.
+
+    >>> rows = lucid.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> lucid.vmap(lucid.dot)(rows, rows)
+    Tensor([ 5.0, 25.0], requires_grad=False)
+    >>> lucid.vmap(lucid.func.grad(lambda x: (x ** 2).sum()))(rows)
+    Tensor([[2.0, 4.0],
+            [6.0, 8.0]], requires_grad=False)
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -77,6 +85,9 @@ def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tu
         if not -leaf.ndim <= dim < leaf.ndim:
             raise ValueError(f"{name}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.ndim} "
                              f"so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}.")
+        if leaf.layout is not strided:
+            raise RuntimeError(f"{name}: Got in_dim={dim} for a tensor of layout {leaf.layout}, over which vmap cannot go; pass "
+                               "it with the in_dim None, or make it dense with to_dense().")
         dims.append(dim % leaf.ndim)
         sizes.append(leaf.shape[dim])
     if not sizes:

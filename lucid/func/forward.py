@@ -23,6 +23,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
     With `has_aux` the third result is what `func` returns beside its output; with `strict` an output that does not depend on
     the primals raises RuntimeError instead of having zeros.
+
+    >>> lucid.func.jvp(lambda x: x ** 2, (lucid.tensor([1.0, 2.0]),), (lucid.tensor([1.0, 10.0]),))
+    (Tensor([1.0, 4.0], requires_grad=False), Tensor([ 2.0, 40.0], requires_grad=False))
     """
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{_NAME}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -81,6 +84,10 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     """A function that returns the Jacobian of `func` by forward mode: one pass for all elements of the inputs.
 
     The shapes are those of `jacrev`. For fewer inputs than outputs. `randomness` is that of `vmap`.
+
+    >>> lucid.func.jacfwd(lambda x: x ** 2)(lucid.tensor([1.0, 2.0]))
+    Tensor([[2.0, 0.0],
+            [0.0, 4.0]], requires_grad=False)
     """
     @functools.wraps(func)
     def differentiated(*args: Any) -> Any:
@@ -116,7 +123,12 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """A function that returns the Hessian of `func`: forward mode over reverse mode."""
+    """A function that returns the Hessian of `func`: forward mode over reverse mode.
+
+    >>> lucid.func.hessian(lambda x: (x ** 3).sum())(lucid.tensor([1.0, 2.0]))
+    Tensor([[ 6.0,  0.0],
+            [ 0.0, 12.0]], requires_grad=False)
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -125,6 +137,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     For many tangents at one point; `jvp` computes one in less time. That function takes tangents as `primals` are, and raises
     RuntimeError for others.
+
+    >>> y, tangent = lucid.func.linearize(lambda x: x ** 2, lucid.tensor([1.0, 2.0]))
+    >>> y, tangent(lucid.tensor([1.0, 10.0]))
+    (Tensor([1.0, 4.0], requires_grad=False), Tensor([ 2.0, 40.0], requires_grad=False))
     """
     tape = Tape()
     with enable_grad():

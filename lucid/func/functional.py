@@ -10,6 +10,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """`func`, for programs that ask for it: the results are the same in PyTorch too, where it matters to graphs that are traced.
 
     Operations that write in place need no removal here: every other transform takes them as they are.
+
+    >>> lucid.func.functionalize(lambda x: x.clone().mul_(2))(lucid.tensor([1.0, 2.0]))
+    Tensor([2.0, 4.0], requires_grad=False)
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options "

@@ -45,6 +45,10 @@ def functional_call(module: Module, parameter_and_buffer_dicts: dict[str, Any] |
     Raises ValueError for a name in two dictionaries, for different tensors at tied names, and for something that is not a
     dictionary; TypeError for values that are not tensors and names of something that is not one; KeyError for an empty name;
     AttributeError for a path that does not exist; RuntimeError for names that `strict` refuses.
+
+    >>> layer = nn.Linear(2, 1)
+    >>> lucid.func.functional_call(layer, {"weight": lucid.ones(1, 2), "bias": lucid.zeros(1)}, lucid.tensor([[1.0, 2.0]]))
+    Tensor([[3.0]], requires_grad=False)
     """
     if isinstance(parameter_and_buffer_dicts, dict):
         state = parameter_and_buffer_dicts
@@ -79,6 +83,10 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
 
     Raises RuntimeError for an empty sequence, models of different classes, and a mixture of training and evaluation modes or
     of tensors that require grad and tensors that do not.
+
+    >>> parameters, buffers = lucid.func.stack_module_state([nn.Linear(2, 3) for _ in range(4)])
+    >>> parameters["weight"].shape
+    lucid.Size([4, 3, 2])
     """
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

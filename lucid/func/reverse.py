@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
+from .._nodes import Leaf
 from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.engine import grad as gradients_of
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
 from ..autograd.levels import lifted
 from ..autograd.node import Node
 from ..ops.manipulation.joining import cat
-from ..tensor import Leaf, Tensor
+from ..tensor import Tensor
 from ._arguments import Argnums, basis, chosen, positions_of, refuse_complex, replaced, require_tensors, split_aux
 from .batches import vmap
 
@@ -88,6 +89,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     """A function that returns the gradient of `func`, and its value: ``(gradient, value)`` or ``(gradient, (value, aux))``.
 
     See `grad`.
+
+    >>> lucid.func.grad_and_value(lambda x: (x ** 2).sum())(lucid.tensor([1.0, 2.0]))
+    (Tensor([2.0, 4.0], requires_grad=False), Tensor(5.0, requires_grad=False))
     """
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
@@ -118,6 +122,11 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     the second derivative, ``vmap(grad(f))`` the gradient of each example.
 
     Raises RuntimeError for a result that is no number, for positions that there are not, and for integers.
+
+    >>> lucid.func.grad(lambda x: (x ** 3).sum())(lucid.tensor([1.0, 2.0]))
+    Tensor([ 3.0, 12.0], requires_grad=False)
+    >>> lucid.func.grad(lucid.func.grad(lucid.sin))(lucid.tensor(0.5))  # twice
+    Tensor(-0.4794, requires_grad=False)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -132,16 +141,15 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``func(*primals)``, and a function of the upstream gradients of its results that returns the gradients of `primals`.
 
-    That function takes a container as the results are, and returns one gradient, or a tuple if there are several `primals`. With
-    `has_aux` the third result is what `func` returns beside its output.
+    That function takes a container as the results are, and returns a tuple, of one gradient for each of `primals`. With `has_aux`
+    the third result is what `func` returns beside its output.
+
+    >>> y, pull = lucid.func.vjp(lambda x: x ** 2, lucid.tensor([1.0, 2.0]))
+    >>> y, pull(lucid.tensor([1.0, 10.0]))
+    (Tensor([1.0, 4.0], requires_grad=False), (Tensor([ 2.0, 40.0], requires_grad=False),))
     """
     output, back, aux = pulled(func, primals, tuple(range(len(primals))), has_aux)
-
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        found = back(cotangents, retain_graph, create_graph)
-        return found[0] if len(primals) == 1 else found
-
-    return (output, vjp_fn, aux) if has_aux else (output, vjp_fn)
+    return (output, back, aux) if has_aux else (output, back)
 
 
 def pulled(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool) -> tuple[Any, Any, Any]:
@@ -181,6 +189,10 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
 
     The Jacobian of a tensor by a tensor has the shape ``output.shape + input.shape``; containers give containers of outputs, of
     inputs. At most `chunk_size` rows are computed at a time. For more inputs than outputs; see `jacfwd`.
+
+    >>> lucid.func.jacrev(lambda x: x ** 2)(lucid.tensor([1.0, 2.0]))
+    Tensor([[2.0, 0.0],
+            [0.0, 4.0]], requires_grad=False)
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from .. import _clock as clock
 from .. import backends
 from ..backends import TABLES, Device
+from ..backends.stored_array import StoredArray
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -105,10 +107,7 @@ class Lifted:
 
     @property
     def size(self) -> int:
-        size = 1
-        for length in self.shape:
-            size *= length
-        return size
+        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -150,9 +149,7 @@ class Lifted:
     def reshape(self, *shape: Any) -> Any:
         """Another shape."""
         lengths = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        known = 1
-        for length in lengths:
-            known *= length if length != -1 else 1
+        known = math.prod(length for length in lengths if length != -1)
         full = tuple(self.size // known if length == -1 and known else max(length, 0) for length in lengths)
         return call("reshape", (self,), {"shape": full})
 
@@ -247,7 +244,9 @@ def call(name: str, arrays: Sequence[Any], attributes: dict[str, Any] | None = N
         attributes = {}
     if top is not None:
         return handlers[top.__class__](top.level, name, arrays, attributes)
-    table: Any = next((TABLES[array.__class__] for array in arrays if array.__class__ in TABLES), None)
+    kinds = [array.__class__ for array in arrays]
+    kind = StoredArray if StoredArray in kinds else next((kind for kind in kinds if kind in TABLES), None)
+    table: Any = None if kind is None else TABLES[kind]
     if table is None:
         raise TypeError(f"op '{name}' got no array")
     if table.__class__ is MixedTable:

@@ -8,7 +8,15 @@
 `utils`: helpers for training.
 `extras`: layers and functions of lucid 2.x that PyTorch does not have, imported when they are first asked for.
 `attention`, `parallel`, `common_types`: switches, wrappers and names of types that PyTorch has.
+
+>>> from lucid import nn
+>>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+>>> model(lucid.randn(3, 4)).shape
+lucid.Size([3, 2])
+>>> sum(p.numel() for p in model.parameters())
+58
 """
+from .._namespace.absent import listed as _listed
 from . import _constants
 from . import functional as functional
 from . import init as init
@@ -22,3 +30,5 @@ from .parameter import UninitializedBuffer as UninitializedBuffer
 from .parameter import UninitializedParameter as UninitializedParameter
 
 _constants.install(globals())
+
+__all__ = _listed(__name__)

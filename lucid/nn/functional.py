@@ -1,9 +1,14 @@
-"""The functions of `torch.nn.functional`, with its signatures."""
+"""The functions of `torch.nn.functional`, with its signatures.
+
+>>> import lucid.nn.functional as F
+>>> F.cross_entropy(F.relu(lucid.tensor([[2.0, -1.0]])), lucid.tensor([0]))
+Tensor(0.1269, requires_grad=False)
+"""
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._namespace.builtins import publish
 from ..autograd.inplace import write
@@ -85,11 +90,18 @@ from ..ops.nn.pooling_dimensions import (
     max_pool3d,
 )
 from ..ops.nn.resampling import interpolate
-from ..ops.nn.response_normalization import local_response_norm
-from ..ops.nn.rms_norm import rms_norm
+from ..ops.nn.rms_norm import local_response_norm, rms_norm
 from ..ops.nn.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from ..ops.random.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..tensor import Tensor
+
+if TYPE_CHECKING:  # imported when they are first asked for
+    from .extras.functional import drop_block as drop_block
+    from .extras.functional import drop_path as drop_path
+    from .extras.functional import global_response_norm as global_response_norm
+    from .extras.functional import rotary_pos_embedding as rotary_pos_embedding
+    from .extras.functional import rotate as rotate
+    from .extras.functional import sinusoidal_pos_embedding as sinusoidal_pos_embedding
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -122,27 +134,47 @@ def _apply(function: Callable[..., Tensor], input: Tensor, inplace: bool, *args:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(input, 0)``; see `lucid.relu`. With `inplace` it is written into `input`."""
+    """``max(input, 0)``; see `lucid.relu`. With `inplace` it is written into `input`.
+
+    >>> F.relu(lucid.tensor([-1.0, 0.0, 2.0]))
+    Tensor([0.0, 0.0, 2.0], requires_grad=False)
+    """
     return _apply(_activation.relu, input, inplace)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)``."""
+    """``input * sigmoid(input)``.
+
+    >>> F.silu(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.2689,  0.0000,  0.7311], requires_grad=False)
+    """
     return _apply(_activation.silu, input, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """`input` where it is positive, else ``negative_slope * input``."""
+    """`input` where it is positive, else ``negative_slope * input``.
+
+    >>> F.leaky_relu(lucid.tensor([-1.0, 0.0, 2.0]), 0.1)
+    Tensor([-0.1,  0.0,  2.0], requires_grad=False)
+    """
     return _apply(_activation.leaky_relu, input, inplace, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input` where it is positive, else ``alpha * (exp(input) - 1)``."""
+    """`input` where it is positive, else ``alpha * (exp(input) - 1)``.
+
+    >>> F.elu(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.6321,  0.0000,  1.0000], requires_grad=False)
+    """
     return _apply(_activation.elu, input, inplace, alpha)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input` moved into [min_val, max_val]."""
+    """`input` moved into [min_val, max_val].
+
+    >>> F.hardtanh(lucid.tensor([-4.0, 0.5, 4.0]))
+    Tensor([-1.0,  0.5,  1.0], requires_grad=False)
+    """
     return _apply(_activation.hardtanh, input, inplace, min_val, max_val)
 
 
@@ -167,7 +199,11 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """`hardtanh` between 0 and 6."""
+    """`hardtanh` between 0 and 6.
+
+    >>> F.relu6(lucid.tensor([-1.0, 2.0, 8.0]))
+    Tensor([0.0, 2.0, 6.0], requires_grad=False)
+    """
     return _apply(_activation.relu6, input, inplace)
 
 
@@ -179,17 +215,30 @@ def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """``exp(input) / sum(exp(input))`` along `dim`. Without `dim` warns and takes 0 or 1, as PyTorch does."""
+    """``exp(input) / sum(exp(input))`` along `dim`. Without `dim` warns and takes 0 or 1, as PyTorch does.
+
+    >>> F.softmax(lucid.tensor([[0.0, 0.0], [0.0, 1.0]]), dim=1)
+    Tensor([[0.5000, 0.5000],
+            [0.2689, 0.7311]], requires_grad=False)
+    """
     return _softmax(input, _implicit_dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """`softmax` of ``-input``."""
+    """`softmax` of ``-input``.
+
+    >>> F.softmin(lucid.tensor([0.0, 1.0]), dim=0)
+    Tensor([0.7311, 0.2689], requires_grad=False)
+    """
     return _softmax(-input, _implicit_dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed without overflow."""
+    """The logarithm of `softmax`, computed without overflow.
+
+    >>> F.log_softmax(lucid.tensor([0.0, 0.0]), dim=0)
+    Tensor([-0.6931, -0.6931], requires_grad=False)
+    """
     return _log_softmax(input, _implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
@@ -197,6 +246,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: fl
     """A sample of the Gumbel-softmax distribution along `dim`: `softmax` of `logits` with Gumbel noise, divided by `tau`.
 
     With `hard` the result is one-hot, with the gradient of the soft sample. `eps` is not used. Source: Jang et al. 2017.
+
+    >>> F.gumbel_softmax(lucid.tensor([[0.0, 0.0, 100.0]]), hard=True)
+    Tensor([[0.0, 0.0, 1.0]], requires_grad=False)
     """
     noise = -empty_like(logits, memory_format=contiguous_format).exponential_().log()
     soft = _softmax((logits + noise) / tau, dim)
@@ -209,19 +261,33 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: fl
 # ---- what PyTorch has kept under old names -------------------------------------------------------------------------------
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Tensor:
-    """`interpolate`, with a UserWarning."""
+    """`interpolate`, with a UserWarning.
+
+    >>> F.upsample(lucid.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    Tensor([[[1.0, 1.0, 2.0, 2.0]]], requires_grad=False)
+    """
     warnings.warn("nn.functional.upsample is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode 'nearest', with a UserWarning."""
+    """`interpolate` in mode 'nearest', with a UserWarning.
+
+    >>> F.upsample_nearest(lucid.tensor([[[[1.0, 2.0]]]]), scale_factor=2)
+    Tensor([[[[1.0, 1.0, 2.0, 2.0],
+              [1.0, 1.0, 2.0, 2.0]]]], requires_grad=False)
+    """
     warnings.warn("nn.functional.upsample_nearest is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode 'bilinear' with `align_corners`, with a UserWarning."""
+    """`interpolate` in mode 'bilinear' with `align_corners`, with a UserWarning.
+
+    >>> F.upsample_bilinear(lucid.arange(4.0).view(1, 1, 2, 2), size=(2, 3))
+    Tensor([[[[0.0, 0.5, 1.0],
+              [2.0, 2.5, 3.0]]]], requires_grad=False)
+    """
     warnings.warn("nn.functional.upsample_bilinear is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 

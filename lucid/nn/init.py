@@ -1,6 +1,11 @@
 """Initialisation of parameters. All work in place, outside any graph, and return the tensor.
 
 On the device 'meta' they check their arguments and do nothing else; no random numbers are drawn.
+
+>>> from lucid.nn import init
+>>> layer = nn.Linear(3, 2)
+>>> init.zeros_(layer.bias).detach()
+Tensor([0.0, 0.0], requires_grad=False)
 """
 from __future__ import annotations
 
@@ -10,12 +15,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._namespace.foreign import asking
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.creation import empty_like
 from ..ops.creation.creation import eye as identity
 from ..ops.elementwise.where import where
 from ..ops.random.random_numbers import at_least_single
 from ..tensor import Tensor
+
+__all__ = ["calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
+           "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
+           "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
+           "xavier_uniform_", "zeros_"]
 
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
@@ -24,6 +35,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which weights before `nonlinearity` are scaled so that activations keep their variance.
 
     `param` is the negative slope of 'leaky_relu' (0.01 by default). Raises ValueError for an unknown name.
+
+    >>> nn.init.calculate_gain("relu"), nn.init.calculate_gain("leaky_relu", 0.2)
+    (1.4142135623730951, 1.3867504905630728)
     """
     if nonlinearity in _LINEAR or nonlinearity == "sigmoid":
         return 1
@@ -42,23 +56,36 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with samples drawn uniformly from [a, b)."""
+    """Fill with samples drawn uniformly from [a, b).
+
+    >>> w = nn.init.uniform_(lucid.empty(1000), 2.0, 3.0)
+    >>> bool((w >= 2).all()), bool((w <= 3).all())
+    (True, True)
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normally distributed samples."""
+    """Fill with normally distributed samples.
+
+    >>> nn.init.normal_(lucid.empty(10000), mean=5.0).mean().round()
+    Tensor(5.0, requires_grad=False)
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
-    """Fill with normally distributed samples, those outside [a, b] drawn again."""
+    """Fill with normally distributed samples, those outside [a, b] drawn again.
+
+    >>> bool(nn.init.trunc_normal_(lucid.empty(1000), std=1.0, a=-0.5, b=0.5).abs().max() <= 0.5)
+    True
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=2)
+                      "incorrect.", stacklevel=3)
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -102,23 +129,40 @@ def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, genera
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number."""
+    """Fill with one number.
+
+    >>> nn.init.constant_(lucid.empty(2), 0.3)
+    Tensor([0.3, 0.3], requires_grad=False)
+    """
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill with ones.
+
+    >>> nn.init.ones_(lucid.empty(2))
+    Tensor([1.0, 1.0], requires_grad=False)
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    >>> nn.init.zeros_(lucid.empty(2))
+    Tensor([0.0, 0.0], requires_grad=False)
+    """
     return constant_(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity. Raises ValueError for tensors without exactly 2 dimensions."""
+    """Fill a matrix with the identity. Raises ValueError for tensors without exactly 2 dimensions.
+
+    >>> nn.init.eye_(lucid.empty(2, 3))
+    Tensor([[1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0]], requires_grad=False)
+    """
     with no_grad():
         if tensor.ndim != 2:
             raise ValueError("Only tensors with 2 dimensions are supported")
@@ -129,6 +173,10 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it passes as many channels through as it can.
 
     Raises ValueError unless there are 3 to 5 dimensions, the first divisible by `groups`.
+
+    >>> nn.init.dirac_(lucid.empty(2, 2, 3))[0]  # a convolution that leaves its input as it is
+    Tensor([[0.0, 1.0, 0.0],
+            [0.0, 0.0, 0.0]], requires_grad=False)
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -154,20 +202,32 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's uniform distribution: the variance is 2 * gain**2 / (fan_in + fan_out)."""
+    """Glorot's uniform distribution: the variance is 2 * gain**2 / (fan_in + fan_out).
+
+    >>> bool(nn.init.xavier_uniform_(lucid.empty(2, 4)).abs().max() <= 1)  # sqrt(6 / (2 + 4))
+    True
+    """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's normal distribution: the variance is 2 * gain**2 / (fan_in + fan_out)."""
+    """Glorot's normal distribution: the variance is 2 * gain**2 / (fan_in + fan_out).
+
+    >>> nn.init.xavier_normal_(lucid.empty(300, 500)).std().round(decimals=2)  # sqrt(2 / (300 + 500))
+    Tensor(0.05, requires_grad=False)
+    """
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
 
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:
-    """He's uniform distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'."""
+    """He's uniform distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'.
+
+    >>> bool(nn.init.kaiming_uniform_(lucid.empty(10, 6), nonlinearity="relu").abs().max() <= 1)  # sqrt(6 / 6)
+    True
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -176,14 +236,18 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:
-    """He's normal distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'."""
+    """He's normal distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'.
+
+    >>> nn.init.kaiming_normal_(lucid.empty(1000, 200), nonlinearity="relu").std().round(decimals=2)  # sqrt(2 / 200)
+    Tensor(0.1, requires_grad=False)
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
         return None
     modes = ("fan_in", "fan_out")
     if mode.lower() not in modes:
@@ -196,6 +260,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """Fill with a (semi-)orthogonal matrix, dimensions after the first taken as one.
 
     Raises ValueError for fewer than 2 dimensions.
+
+    >>> w = nn.init.orthogonal_(lucid.empty(3, 5))
+    >>> lucid.allclose(w @ w.T, lucid.eye(3), atol=1e-5)
+    True
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -222,7 +290,11 @@ def _orthonormal_columns(matrix: Tensor) -> Tensor:
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal samples, in each column the fraction `sparsity` of them, rounded up, replaced by zeros."""
+    """Fill a matrix with normal samples, in each column the fraction `sparsity` of them, rounded up, replaced by zeros.
+
+    >>> (nn.init.sparse_(lucid.empty(10, 2), sparsity=0.3) == 0).sum(dim=0)  # zeros of each column
+    Tensor([3, 3], requires_grad=False)
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -244,7 +316,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def warning(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=3)
         return function(*args, **kwargs)
 
     warning.__name__, warning.__doc__ = old, f"`{new}` by its old name, with a FutureWarning."
@@ -255,3 +327,7 @@ uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprec
 eye, dirac, orthogonal, sparse = _deprecated(eye_), _deprecated(dirac_), _deprecated(orthogonal_), _deprecated(sparse_)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+
+for _name, _value in list(globals().items()):
+    if not _name.startswith("_") and getattr(_value, "__module__", "") == __name__ and callable(_value):
+        globals()[_name] = asking(_value)

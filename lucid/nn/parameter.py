@@ -14,21 +14,13 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from .. import _dtypes, backends
+from .._nodes import Leaf
 from ..autograd.grad_mode import enable_grad
 from ..backends import Device
+from ..backends.memory_format import preserve_format
 from ..ops import conversion
 from ..ops.creation.creation import empty
-from ..tensor import (
-    Leaf,
-    Tensor,
-    Version,
-    as_array,
-    as_class,
-    disabled_torch_function,
-    register_view,
-    version_box,
-    wrap,
-)
+from ..tensor import Tensor, Version, as_array, as_class, disabled_torch_function, register_view, version_box, wrap
 
 _OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 
@@ -55,9 +47,9 @@ class _StableHandle(Tensor):
             return conversion.convert(self, target)
         return self._move(target.device)
 
-    def gpu(self, device: Any = None, non_blocking: bool = False) -> Tensor:
-        """Move this object to a GPU, GPU 0 by default, and return it."""
-        return self._move(Device("gpu" if device is None else device))
+    def gpu(self, device: Any = None, non_blocking: bool = False, *, memory_format: Any = preserve_format) -> Tensor:
+        """Move this object to a GPU, GPU 0 by default, and return it; with a memory format, return a new tensor."""
+        return self.to("gpu" if device is None else device, memory_format=memory_format)
 
     cuda = gpu
 
@@ -82,6 +74,12 @@ class Parameter(_StableHandle):
 
     `Parameter(data)` shares the memory of a tensor `data` and copies anything else; None makes an empty one. Raises
     RuntimeError for integer data unless `requires_grad=False`.
+
+    >>> module = nn.Module()
+    >>> module.weight = nn.Parameter(lucid.ones(2))
+    >>> list(module.parameters())
+    [Parameter containing:
+    Tensor([1.0, 1.0], requires_grad=True)]
     """
 
     __slots__ = ()
@@ -164,6 +162,11 @@ class Buffer(_StableHandle):
       floating-point buffers where the averages are told to use buffers, and copies all others.
 
     Raises ValueError for another `ema`, TypeError for an `init` that cannot be called.
+
+    >>> module = nn.Module()
+    >>> module.mean = nn.Buffer(lucid.zeros(2))
+    >>> module.state_dict(), list(module.parameters())
+    (StateDictionary([('mean', Tensor([0.0, 0.0], requires_grad=False))]), [])
     """
 
     __slots__ = ()
@@ -418,6 +421,11 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet; `materialize(shape)` turns it into a `Parameter`.
 
     Raises RuntimeError for an integer dtype unless ``requires_grad=False``.
+
+    >>> parameter = nn.UninitializedParameter()
+    >>> parameter.materialize((2, 3))
+    >>> parameter.shape
+    lucid.Size([2, 3])
     """
 
     __slots__ = ()
@@ -431,6 +439,11 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     """A buffer whose shape is not known yet; `materialize(shape)`, or a tensor assigned to its name, turns it into a `Buffer`.
 
     The other options of a buffer are attributes: ``buffer.cast = False``.
+
+    >>> buffer = nn.UninitializedBuffer()
+    >>> buffer.materialize((2, 3))
+    >>> buffer.shape
+    lucid.Size([2, 3])
     """
 
     __slots__ = ()

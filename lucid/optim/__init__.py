@@ -10,6 +10,15 @@ operations.
 `_multi_tensor`: a step of many parameters with one kernel.
 `_gpu`: the same on a GPU, for all optimizers but `adafactor`, `lbfgs` and `muon`.
 `_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.
+
+>>> w = nn.Parameter(lucid.tensor([3.0]))
+>>> optimizer = lucid.optim.SGD([w], lr=0.25)
+>>> for _ in range(3):
+...     optimizer.zero_grad()
+...     (w ** 2).sum().backward()
+...     optimizer.step()
+>>> w.detach()
+Tensor([0.375], requires_grad=False)
 """
 from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta

@@ -29,17 +29,14 @@ def step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> Pairs:
     left = []
     for pair in pairs:
         array = pair[0]._array
-        if array.__class__ is np.ndarray or not (is_on_gpu(pair[0]) and _serves(optimizer, array.dtype)):
+        served = array.dtype.char in optimizer._rule_dtypes or array.dtype.kind == "c"
+        if array.__class__ is np.ndarray or not (is_on_gpu(pair[0]) and served):
             left.append(pair)
         else:
             by_device.setdefault(array.device.id, []).append(pair)  # CuPy's devices have no hash
     for chosen in by_device.values():
         _step(optimizer, group, chosen)
     return left
-
-
-def _serves(optimizer: Any, dtype: Any) -> bool:
-    return dtype.char in optimizer._rule_dtypes or dtype.kind == "c"
 
 
 @writes("written")

@@ -24,6 +24,13 @@ class Adadelta(ComposedOptimizer):
     squared steps.
 
     Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method", 2012. Raises ValueError for options out of range.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.Adadelta([w])
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> bool(w < 3)
+    True
     """
 
     _elementwise_state = ("square_avg", "acc_delta")

@@ -18,6 +18,13 @@ class Adafactor(ComposedOptimizer):
 
     Source: Shazeer and Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost", 2018. Raises ValueError for
     options out of range and RuntimeError, at the step, for complex parameters.
+
+    >>> w = nn.Parameter(lucid.ones(2, 3))
+    >>> optimizer = lucid.optim.Adafactor([w])
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,

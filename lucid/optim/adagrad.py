@@ -21,6 +21,13 @@ class Adagrad(ComposedOptimizer):
 
     Source: Duchi, Hazan and Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", 2011.
     Raises ValueError for negative options.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.Adagrad([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    Tensor([2.9], requires_grad=False)
     """
 
     _elementwise_state = ("sum",)

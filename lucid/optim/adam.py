@@ -21,6 +21,15 @@ class Adam(ComposedOptimizer):
     may be captured (`write_options`). With `differentiable`, where it is composed of operations, parameters must not be leaves.
 
     Raises ValueError for options out of range.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.Adam([w], lr=0.1)
+    >>> for _ in range(100):
+    ...     optimizer.zero_grad()
+    ...     (w ** 2).sum().backward()
+    ...     optimizer.step()
+    >>> bool(w.abs() < 0.2)
+    True
     """
 
     _sparse_refusal = "Adam does not support sparse gradients, please consider SparseAdam instead"

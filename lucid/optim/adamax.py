@@ -24,6 +24,13 @@ class Adamax(ComposedOptimizer):
     """Adamax, as `torch.optim.Adamax`. State: 'step', 'exp_avg' and 'exp_inf', the largest gradient so far, decaying.
 
     Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015. Raises ValueError for options out of range.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.Adamax([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    Tensor([2.9], requires_grad=False)
     """
 
     _elementwise_state = ("exp_avg", "exp_inf")

@@ -9,7 +9,15 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay, as `torch.optim.AdamW`. State, options and errors are those of `Adam`."""
+    """Adam with decoupled weight decay, as `torch.optim.AdamW`. State, options and errors are those of `Adam`.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    >>> (w * 0).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()  # 3 * (1 - 0.1 * 0.5)
+    Tensor([2.85], requires_grad=False)
+    """
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3,
                  betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,

@@ -28,6 +28,13 @@ class ASGD(ComposedOptimizer):
 
     Source: Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992. Raises ValueError for a
     negative `lr` or `weight_decay`.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.ASGD([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> bool(w < 3)
+    True
     """
 
     _elementwise_state = ("ax",)

@@ -21,6 +21,16 @@ class LBFGS(Optimizer):
 
     Source: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989. Raises ValueError for a
     negative `lr` and for several groups.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure), w.detach()
+    (Tensor(4.0, requires_grad=True), Tensor([1.0], requires_grad=False))
     """
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
@@ -35,7 +45,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # it needs one, as in PyTorch
         """Minimise what `closure` computes, and return its value before the step.
 
         `closure` clears the gradients, computes the loss and its gradients, and returns the loss. Raises RuntimeError for a
@@ -63,7 +73,8 @@ class LBFGS(Optimizer):
             else:
                 state["prev_flat_grad"].copy_(grad)
             state["prev_loss"] = loss
-            t: Any = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            first: Any = 1.0 / grad.abs().sum()
+            t: Any = min(1.0, first) * lr if state["n_iter"] == 1 else lr
             slope = grad.dot(d)
             state["t"] = t
             if slope > -group["tolerance_change"]:

@@ -22,6 +22,13 @@ class Muon(ComposedOptimizer):
 
     Source: Jordan, "Muon: An optimizer for hidden layers in neural networks", 2024. Raises ValueError for options out of range
     and parameters that are no matrices, and RuntimeError, at the step, for complex ones.
+
+    >>> w = nn.Parameter(lucid.ones(2, 3))
+    >>> optimizer = lucid.optim.Muon([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     _elementwise_state = ("momentum_buffer",)

@@ -26,6 +26,13 @@ class NAdam(ComposedOptimizer):
     'exp_avg_sq'.
 
     Source: Dozat, "Incorporating Nesterov Momentum into Adam", 2016. Raises ValueError for options out of range.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.NAdam([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> bool(w < 3)
+    True
     """
 
     _elementwise_state = ("exp_avg", "exp_avg_sq")

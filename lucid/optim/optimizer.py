@@ -58,6 +58,20 @@ class Optimizer:
     A subclass defines `step(closure=None)`; one that works on the groups of another optimizer may set `param_groups`, and what
     else it uses, without calling ``super().__init__``. Raises TypeError for a single tensor, a set or anything that is not a
     tensor, and ValueError for no parameters, a tensor that was computed, or one that appears in two groups.
+
+    >>> class Descent(lucid.optim.Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...     @lucid.no_grad()
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p -= group["lr"] * p.grad
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> (w ** 2).sum().backward()
+    >>> Descent([w], lr=0.5).step()
+    >>> w.detach()
+    Tensor([0.0], requires_grad=False)
     """
 
     # Names of state tensors with the shape and dtype of their parameter, the first one always there: checked before a step.
@@ -102,7 +116,13 @@ class Optimizer:
 
     # ---- parameter groups ----------------------------------------------------------------------------------------
     def add_param_group(self, param_group: Group) -> None:
-        """Add a dictionary with a key 'params' and options; missing options are the defaults. Raises as the class does."""
+        """Add a dictionary with a key 'params' and options; missing options are the defaults. Raises as the class does.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.1)
+        >>> optimizer.add_param_group({"params": [lucid.ones(2, requires_grad=True)], "lr": 0.5})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.5]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         tensors, names = _tensors_and_names(param_group["params"])
@@ -134,7 +154,15 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""
+        """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros.
+
+        >>> w = lucid.tensor([3.0], requires_grad=True)
+        >>> optimizer = lucid.optim.SGD([w])
+        >>> (w ** 2).sum().backward()
+        >>> optimizer.zero_grad()
+        >>> w.grad is None
+        True
+        """
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
@@ -148,7 +176,15 @@ class Optimizer:
 
     # ---- stepping ------------------------------------------------------------------------------------------------
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters. `closure` computes the loss and the gradients again and returns the loss, as this does."""
+        """Update the parameters. `closure` computes the loss and the gradients again and returns the loss, as this does.
+
+        >>> w = lucid.tensor([3.0], requires_grad=True)
+        >>> optimizer = lucid.optim.SGD([w], lr=0.25)
+        >>> (w ** 2).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        Tensor([1.5], requires_grad=True)
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     def _ready(self) -> list[tuple[Group, list[tuple[Tensor, Tensor]]]]:
@@ -200,11 +236,23 @@ class Optimizer:
                 value._swap_array(backends.to_device(value._array, param.device))
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before `step`; it may return new (args, kwargs). `args` begins with self."""
+        """Call ``hook(optimizer, args, kwargs)`` before `step`; it may return new (args, kwargs). `args` begins with self.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+        >>> optimizer.step()
+        before
+        """
         return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after `step`. `args` begins with the optimizer."""
+        """Call ``hook(optimizer, args, kwargs)`` after `step`. `args` begins with the optimizer.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("stepped"))
+        >>> optimizer.step()
+        stepped
+        """
         return RemovableHandle.add(self._optimizer_step_post_hooks, hook)
 
     # ---- saving and loading --------------------------------------------------------------------------------------
@@ -212,6 +260,12 @@ class Optimizer:
         """The state by index of the parameter, and the groups with these indices in the place of the parameters.
 
         The tensors are those of the optimizer, not copies.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.1)
+        >>> list(optimizer.state_dict())
+        ['state', 'param_groups']
+        >>> optimizer.state_dict()["param_groups"][0]["lr"]
+        0.1
         """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
@@ -245,6 +299,12 @@ class Optimizer:
         goes to the CPU, with `capturable` or `fused` to the parameter. NumPy arrays are taken as tensors.
         Raises ValueError, with nothing changed, if the groups differ in number or size or a state tensor has another shape than
         its parameter.
+
+        >>> w = lucid.ones(1, requires_grad=True)
+        >>> optimizer = lucid.optim.SGD([w], lr=0.1)
+        >>> optimizer.load_state_dict(lucid.optim.SGD([w], lr=0.5).state_dict())
+        >>> optimizer.param_groups[0]["lr"]
+        0.5
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -284,22 +344,46 @@ class Optimizer:
                                  f"parameter has shape {list(param.shape)}")
 
     def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before `state_dict` works."""
+        """Call ``hook(optimizer)`` before `state_dict` works.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print("saving"))
+        >>> state = optimizer.state_dict()
+        saving
+        """
         return RemovableHandle.add(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[[Optimizer, StateDict], StateDict | None],
                                       prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may return another one."""
+        """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may return another one.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: {**state, "step": 7})
+        >>> optimizer.state_dict()["step"]
+        7
+        """
         return RemovableHandle.add(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[[Optimizer, StateDict], StateDict | None],
                                           prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on a shallow copy of what is to be loaded; it may return another one."""
+        """Call ``hook(optimizer, state_dict)`` on a shallow copy of what is to be loaded; it may return another one.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: print(list(state)))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        ['state', 'param_groups']
+        """
         return RemovableHandle.add(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[[Optimizer], None],
                                            prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after `load_state_dict`."""
+        """Call ``hook(optimizer)`` after `load_state_dict`.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print("loaded"))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        loaded
+        """
         return RemovableHandle.add(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -311,7 +395,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
+            lines.append(f"{chr(10) if number else ''}Parameter Group {number}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join(lines) + "\n)"
 

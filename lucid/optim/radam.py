@@ -24,6 +24,13 @@ class RAdam(ComposedOptimizer):
 
     Source: Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020. Raises ValueError for options out
     of range.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.RAdam([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    Tensor([2.4], requires_grad=False)
     """
 
     _elementwise_state = ("exp_avg", "exp_avg_sq")

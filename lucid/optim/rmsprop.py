@@ -31,6 +31,13 @@ class RMSprop(ComposedOptimizer):
 
     Source: Hinton, "Neural Networks for Machine Learning", lecture 6e, 2012; centered: Graves, "Generating Sequences With
     Recurrent Neural Networks", 2013. Raises ValueError for negative options.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.RMSprop([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    Tensor([2.0], requires_grad=False)
     """
 
     _elementwise_state = ("square_avg", "momentum_buffer", "grad_avg")

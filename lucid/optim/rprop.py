@@ -27,6 +27,13 @@ class Rprop(ComposedOptimizer):
 
     Source: Riedmiller and Braun, "A direct adaptive method for faster backpropagation learning: the RPROP algorithm", 1993.
     Raises ValueError for options out of range.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.Rprop([w], lr=0.1)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    Tensor([2.9], requires_grad=False)
     """
 
     _elementwise_state = ("prev", "step_size")

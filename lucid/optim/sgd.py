@@ -20,6 +20,15 @@ class SGD(ComposedOptimizer):
     With `differentiable`, where it is composed of operations, parameters must not be leaves.
 
     Raises ValueError for negative options, and for Nesterov momentum without momentum or with dampening.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0]))
+    >>> optimizer = lucid.optim.SGD([w], lr=0.1, momentum=0.9)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w ** 2).sum().backward()
+    ...     optimizer.step()
+    >>> w.detach()
+    Tensor([1.38], requires_grad=False)
     """
 
     _elementwise_state = ("momentum_buffer",)
@@ -82,15 +91,7 @@ class SGD(ComposedOptimizer):
         """Only the rows of the gradient are written. Raises RuntimeError with weight decay, which would change all."""
         from ..ops.sparse.values import add_into  # with the first sparse gradient
 
-        grad = decayed(grad, param, float(group["weight_decay"]))
-        momentum, state = group["momentum"], self.state[param]
-        if momentum != 0:
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = grad.clone()
-            else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        grad = _direction(param, grad, self.state[param], group)
         if grad.layout is strided:
             param.sub_(grad, alpha=float(group["lr"]))
         else:
@@ -117,13 +118,18 @@ class SGD(ComposedOptimizer):
 
     def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """The step in operations that can be differentiated."""
-        momentum = group["momentum"]
-        grad = decayed(grad, param, float(group["weight_decay"]))
-        if momentum != 0:
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = grad.clone()
-            else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        param.sub_(grad, alpha=float(group["lr"]))
+        param.sub_(_direction(param, grad, state, group), alpha=float(group["lr"]))
+
+
+def _direction(param: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
+    """What the step goes against, after `grad` has been taken into the momentum."""
+    grad = decayed(grad, param, float(group["weight_decay"]))
+    momentum = group["momentum"]
+    if momentum == 0:
+        return grad
+    buffer = state.get("momentum_buffer")
+    if buffer is None:
+        buffer = state["momentum_buffer"] = grad.clone()
+    else:
+        buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+    return grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer

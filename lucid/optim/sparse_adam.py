@@ -16,6 +16,13 @@ class SparseAdam(Optimizer):
 
     State of a parameter: 'step', a number, and 'exp_avg' and 'exp_avg_sq' like the parameter. Raises ValueError for options out
     of range and for parameters that are sparse or complex; `step` RuntimeError for a dense gradient.
+
+    >>> table = nn.Embedding.from_pretrained(lucid.ones(3, 1), freeze=False, sparse=True)
+    >>> optimizer = lucid.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(lucid.tensor([1])).sum().backward()
+    >>> optimizer.step()
+    >>> table.weight.detach().flatten()
+    Tensor([1.0, 0.9, 1.0], requires_grad=False)
     """
 
     _takes_sparse = True

@@ -8,6 +8,13 @@ Generalization", UAI 2018; the exponential moving average (EMA) goes back to Pol
         ...
         optimizer.step()
         average.update_parameters(model)
+
+>>> from lucid.optim.swa_utils import AveragedModel
+>>> model = nn.Linear(1, 1)
+>>> average = AveragedModel(model)
+>>> average.update_parameters(model)
+>>> average.n_averaged.item()
+1
 """
 from __future__ import annotations
 
@@ -34,7 +41,12 @@ MultiAvgFn = Callable[[Sequence[Tensor], Sequence[Tensor], Count], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
-    """The function that gives ``decay * average + (1 - decay) * current``. Raises ValueError for a decay outside 0 to 1."""
+    """The function that gives ``decay * average + (1 - decay) * current``. Raises ValueError for a decay outside 0 to 1.
+
+    >>> average = lucid.optim.swa_utils.get_ema_avg_fn(0.75)
+    >>> average(lucid.tensor(0.0), lucid.tensor(4.0), 1)
+    Tensor(1.0, requires_grad=False)
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -45,7 +57,11 @@ def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
 
 
 def get_swa_avg_fn() -> AvgFn:
-    """The function that gives the mean of `num_averaged` models, of which `averaged` is the mean, and one more."""
+    """The function that gives the mean of `num_averaged` models, of which `averaged` is the mean, and one more.
+
+    >>> lucid.optim.swa_utils.get_swa_avg_fn()(lucid.tensor(1.0), lucid.tensor(4.0), 2)  # the mean of three
+    Tensor(2.0, requires_grad=False)
+    """
     @no_grad()
     def swa_update(averaged: Tensor, current: Tensor, num_averaged: Count) -> Tensor:
         return averaged + (current - averaged) / (num_averaged + 1)
@@ -57,6 +73,11 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
     """`get_ema_avg_fn` for lists of tensors, the first of which is updated in place, without copies.
 
     Integers are rounded towards zero. Raises ValueError for a decay outside 0 to 1.
+
+    >>> averages = [lucid.tensor(0.0)]
+    >>> lucid.optim.swa_utils.get_ema_multi_avg_fn(0.75)(averages, [lucid.tensor(4.0)], 1)
+    >>> averages
+    [Tensor(1.0, requires_grad=False)]
     """
     _check_decay(decay)
 
@@ -75,6 +96,11 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
     """`get_swa_avg_fn` for lists of tensors, the first of which is updated in place, without copies.
 
     The function raises RuntimeError for integers.
+
+    >>> averages = [lucid.tensor(1.0)]
+    >>> lucid.optim.swa_utils.get_swa_multi_avg_fn()(averages, [lucid.tensor(4.0)], 2)
+    >>> averages
+    [Tensor(2.0, requires_grad=False)]
     """
     @no_grad()
     def swa_update(averaged: Sequence[Tensor], current: Sequence[Tensor], num_averaged: Count) -> None:
@@ -105,7 +131,17 @@ class AveragedModel(Module):
 
     `state_dict()` holds the number of updates, `n_averaged`, and the copy as `module`, but no functions. Raises
     AssertionError if both functions are given.
+
+    >>> model = nn.Linear(1, 1, bias=False)
+    >>> average = lucid.optim.swa_utils.AveragedModel(model)
+    >>> for value in (1.0, 3.0):
+    ...     _ = nn.init.constant_(model.weight, value)
+    ...     average.update_parameters(model)
+    >>> average.module.weight.item()
+    2.0
     """
+
+    _integers_too = False  # `lucid.torch` averages them, as PyTorch does
 
     def __init__(self, model: Module, device: Any = None, avg_fn: AvgFn | None = None, multi_avg_fn: MultiAvgFn | None = None,
                  use_buffers: bool = False) -> None:
@@ -137,13 +173,13 @@ class AveragedModel(Module):
         pairs = [*zip(self.module.parameters(), model.parameters(), strict=False), *averaged]
         found = [(average.detach(), value.detach().to(average.device)) for average, value in pairs]
         count = int(self.n_averaged)
-        to_average = [pair for pair in found if _dtypes.is_differentiable(pair[0].dtype)] if count else []
+        to_average = [pair for pair in found if self._has_average(pair[0])] if count else []
         for average, value in found:
-            if not count or not _dtypes.is_differentiable(average.dtype):
+            if not count or not self._has_average(average):
                 average.copy_(value)
         self._average(to_average, count)
-        for owner, name, value in copied:
-            self._copy_buffer(owner, name, value)
+        for owner, name, buffer in copied:
+            self._copy_buffer(owner, name, buffer)
         self.n_averaged += 1
 
     def _average(self, pairs: list[tuple[Tensor, Tensor]], count: int) -> None:
@@ -160,8 +196,11 @@ class AveragedModel(Module):
         for (device, _), (averages, values) in groups.items():
             if self.multi_avg_fn is not None:
                 self.multi_avg_fn(averages, values, self.n_averaged.detach().to(device))
-            else:
+            elif _dtypes.is_differentiable(averages[0].dtype):
                 get_swa_multi_avg_fn()(averages, values, count)
+            else:
+                for average, value in zip(averages, values, strict=True):
+                    average.copy_(get_swa_avg_fn()(average, value, count))
 
     def _sort_buffers(self, model: Module) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Module, str, Tensor | None]]]:
         """The buffers to average, as pairs (average, value), and those to copy: (module of the copy, name, value)."""
@@ -185,7 +224,11 @@ class AveragedModel(Module):
     def _averages(self, buffer: Tensor) -> bool:
         """Whether `buffer` of the model goes into an average."""
         wish = getattr(buffer, "ema", None)
-        return _dtypes.is_differentiable(buffer.dtype) and (self.use_buffers if wish is None else wish == "average")
+        return self._has_average(buffer) and (self.use_buffers if wish is None else wish == "average")
+
+    def _has_average(self, tensor: Tensor) -> bool:
+        """Whether numbers of this dtype are averaged."""
+        return self._integers_too or _dtypes.is_differentiable(tensor.dtype)
 
     def _copy_buffer(self, owner: Module, name: str, value: Tensor | None) -> None:
         """Give the buffer `name` of `owner`, a module of the copy, the content `value`."""
@@ -210,6 +253,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
     A batch is the input of the model, moved to `device` where that is given, or a list or tuple whose first item is. The model
     runs in training mode, and is in the mode it was before afterwards, as are the momenta, also if a batch raises.
+
+    >>> model = nn.Sequential(nn.BatchNorm1d(1))
+    >>> lucid.optim.swa_utils.update_bn([lucid.tensor([[1.0], [3.0]])], model)
+    >>> model[0].running_mean
+    Tensor([2.0], requires_grad=False)
     """
     norms = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not norms:
@@ -234,6 +282,16 @@ class SWALR(LRScheduler):
 
     `anneal_strategy` is "cos", half a wave of the cosine, or "linear". Raises ValueError for another strategy, for epochs that
     are not an integer of at least 0, and for a number of learning rates that is not that of the groups.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
+    >>> for _ in range(3):
+    ...     print(scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    [1.0]
+    [0.75]
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",

@@ -6,6 +6,10 @@
 `composed`: constraints made of others.
 
 Example: ``constraints.interval(0, 2).check(lucid.tensor([1.0, 3.0]))`` gives ``[True, False]``.
+
+>>> from lucid.distributions import constraints
+>>> constraints.unit_interval.check(lucid.tensor([0.5, 2.0]))
+Tensor([ True, False], requires_grad=False)
 """
 from .arrays import (
     corr_cholesky,

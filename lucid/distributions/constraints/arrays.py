@@ -20,6 +20,9 @@ class _OneHot(Constraint):
 class _Multinomial(Constraint):
     """Counts that sum up to at most `upper_bound`: so is a support, in which counts that are fixed together are not told
     apart.
+
+    >>> lucid.distributions.constraints.multinomial(3).check(lucid.tensor([[1.0, 2.0], [4.0, -1.0]]))
+    Tensor([ True, False], requires_grad=False)
     """
 
     is_discrete = True
@@ -99,11 +102,11 @@ class _PositiveDefinite(_Symmetric):
 
 one_hot = _OneHot()
 multinomial = _Multinomial
-simplex = _Simplex()
+simplex: Constraint = _Simplex()
 lower_triangular = _LowerTriangular()
-lower_cholesky = _LowerCholesky()
-corr_cholesky = _CorrCholesky()
+lower_cholesky: Constraint = _LowerCholesky()
+corr_cholesky: Constraint = _CorrCholesky()
 square = _Square()
 symmetric = _Symmetric()
-positive_semidefinite = _PositiveSemidefinite()
-positive_definite = _PositiveDefinite()
+positive_semidefinite: Constraint = _PositiveSemidefinite()
+positive_definite: Constraint = _PositiveDefinite()

@@ -8,7 +8,12 @@ from ...tensor import Tensor
 
 
 class Constraint:
-    """A set of values. `check` says which values lie in it; the last `event_dim` dimensions of these make one event."""
+    """A set of values. `check` says which values lie in it; the last `event_dim` dimensions of these make one event.
+
+    >>> positive = lucid.distributions.constraints.positive
+    >>> isinstance(positive, lucid.distributions.constraints.Constraint), positive.check(lucid.tensor([1.0, -1.0]))
+    (True, Tensor([ True, False], requires_grad=False))
+    """
 
     # Any: properties in some. Not as annotations, which would be looked for in instances.
     is_discrete = cast(Any, False)
@@ -55,7 +60,12 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether `constraint` is one that depends on other values."""
+    """Whether `constraint` is one that depends on other values.
+
+    >>> c = lucid.distributions.constraints
+    >>> c.is_dependent(c.dependent), c.is_dependent(c.positive)
+    (True, False)
+    """
     return isinstance(constraint, _Dependent)
 
 
@@ -66,6 +76,13 @@ class _DependentProperty(property, _Dependent):
             @constraints.dependent_property(is_discrete=False, event_dim=0)
             def support(self):
                 return constraints.interval(self.low, self.high)
+
+    >>> class Below(lucid.distributions.Distribution):
+    ...     @lucid.distributions.constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     def support(self):
+    ...         return lucid.distributions.constraints.less_than(self.bound)
+    >>> lucid.distributions.constraints.is_dependent(Below.support)
+    True
     """
 
     def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = NotImplemented,

@@ -11,7 +11,12 @@ from .numbers import real
 
 
 class _IndependentConstraint(Constraint):
-    """`base_constraint` with its last `reinterpreted_batch_ndims` batch dimensions as a part of the event."""
+    """`base_constraint` with its last `reinterpreted_batch_ndims` batch dimensions as a part of the event.
+
+    >>> c = lucid.distributions.constraints
+    >>> c.independent(c.positive, 1).check(lucid.tensor([[1.0, 2.0], [1.0, -2.0]]))
+    Tensor([ True, False], requires_grad=False)
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
@@ -42,7 +47,12 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What a mixture of components with the support `base_constraint` may give: a value that all components may give."""
+    """What a mixture of components with the support `base_constraint` may give: a value that all components may give.
+
+    >>> c = lucid.distributions.constraints
+    >>> c.MixtureSameFamilyConstraint(c.positive).check(lucid.tensor([1.0, -1.0]))
+    Tensor([ True, False], requires_grad=False)
+    """
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -89,7 +99,12 @@ class _Sequence(Constraint):
 
 
 class _Cat(_Sequence):
-    """Constraints one after the other along the dimension `dim`, for parts of `lengths`, which are 1 by default."""
+    """Constraints one after the other along the dimension `dim`, for parts of `lengths`, which are 1 by default.
+
+    >>> c = lucid.distributions.constraints
+    >>> c.cat([c.positive, c.real], dim=0).check(lucid.tensor([-1.0, -1.0]))
+    Tensor([False,  True], requires_grad=False)
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         self.lengths = [1] * len(cseq) if lengths is None else list(lengths)
@@ -107,7 +122,12 @@ class _Cat(_Sequence):
 
 
 class _Stack(_Sequence):
-    """A constraint for each slice of the dimension `dim`."""
+    """A constraint for each slice of the dimension `dim`.
+
+    >>> c = lucid.distributions.constraints
+    >>> c.stack([c.positive, c.real], dim=0).check(lucid.tensor([-1.0, -1.0]))
+    Tensor([False,  True], requires_grad=False)
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

@@ -47,26 +47,56 @@ class _Between(_Bounded):
 
 
 class _GreaterThan(_FromBelow):
+    """Numbers above `lower_bound`.
+
+    >>> lucid.distributions.constraints.greater_than(1.0).check(lucid.tensor([1.0, 2.0]))
+    Tensor([False,  True], requires_grad=False)
+    """
+
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_FromBelow):
+    """Numbers from `lower_bound` on.
+
+    >>> lucid.distributions.constraints.greater_than_eq(1.0).check(lucid.tensor([1.0, 2.0]))
+    Tensor([True, True], requires_grad=False)
+    """
+
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(_FromAbove):
+    """Numbers below `upper_bound`.
+
+    >>> lucid.distributions.constraints.less_than(1.0).check(lucid.tensor([0.0, 1.0]))
+    Tensor([ True, False], requires_grad=False)
+    """
+
     def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(_Between):
+    """Numbers from `lower_bound` to `upper_bound`, both included.
+
+    >>> lucid.distributions.constraints.interval(0.0, 1.0).check(lucid.tensor([1.0, 2.0]))
+    Tensor([ True, False], requires_grad=False)
+    """
+
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
+    """Numbers from `lower_bound`, included, to `upper_bound`, left out.
+
+    >>> lucid.distributions.constraints.half_open_interval(0.0, 1.0).check(lucid.tensor([0.0, 1.0]))
+    Tensor([ True, False], requires_grad=False)
+    """
+
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
@@ -77,6 +107,12 @@ def _whole(value: Tensor, inside: Tensor) -> Tensor:
 
 
 class _IntegerInterval(_Between):
+    """Whole numbers from `lower_bound` to `upper_bound`, both included.
+
+    >>> lucid.distributions.constraints.integer_interval(0, 2).check(lucid.tensor([2.0, 1.5, 3.0]))
+    Tensor([ True, False, False], requires_grad=False)
+    """
+
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:

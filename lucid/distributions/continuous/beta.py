@@ -16,6 +16,9 @@ class Beta(ExponentialFamily):
     """The beta distribution on [0, 1]: ``x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1)``, normalised.
 
     Example: ``Beta(0.5, lucid.tensor([0.5, 2.0])).mean`` is ``[0.5, 0.2]``.
+
+    >>> lucid.distributions.Beta(2.0, 2.0).mean
+    Tensor(0.5, requires_grad=False)
     """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}

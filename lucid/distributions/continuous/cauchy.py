@@ -16,6 +16,9 @@ class Cauchy(Distribution):
     """The Cauchy distribution around the median `loc`, half of whose values are nearer to it than `scale`; it has no mean.
 
     Example: ``Cauchy(0.0, 1.0).cdf(lucid.tensor(1.0))`` is 0.75.
+
+    >>> lucid.distributions.Cauchy(0.0, 1.0).cdf(lucid.tensor([0.0, 1.0]))
+    Tensor([0.50, 0.75], requires_grad=False)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

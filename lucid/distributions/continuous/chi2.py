@@ -11,6 +11,9 @@ class Chi2(Gamma):
     """The distribution of the sum of `df` squares of standard normal numbers: gamma of the shape ``df / 2`` and rate 1/2.
 
     Example: ``Chi2(3.0).mean`` is 3.
+
+    >>> lucid.distributions.Chi2(3.0).mean, lucid.distributions.Chi2(3.0).variance
+    (Tensor(3.0, requires_grad=False), Tensor(6.0, requires_grad=False))
     """
 
     arg_constraints = {"df": constraints.positive}

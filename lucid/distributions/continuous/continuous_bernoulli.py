@@ -22,6 +22,9 @@ class ContinuousBernoulli(ExponentialFamily):
     Example: ``ContinuousBernoulli(0.5)`` is uniform.
 
     Source: Loaiza-Ganem & Cunningham, "The continuous Bernoulli", 2019.
+
+    >>> lucid.distributions.ContinuousBernoulli(0.5).mean
+    Tensor(0.5, requires_grad=False)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -15,6 +15,9 @@ class Exponential(ExponentialFamily):
     """Waiting times of mean ``1 / rate``.
 
     Example: ``Exponential(lucid.tensor([1.0, 2.0])).mean`` is ``[1.0, 0.5]``.
+
+    >>> lucid.distributions.Exponential(2.0).mean, lucid.distributions.Exponential(2.0).cdf(lucid.tensor(0.5))
+    (Tensor(0.5, requires_grad=False), Tensor(0.6321, requires_grad=False))
     """
 
     arg_constraints = {"rate": constraints.positive}

@@ -17,6 +17,9 @@ class FisherSnedecor(Distribution):
     """The distribution of the quotient of two chi-squared numbers, each divided by its degrees of freedom `df1` and `df2`.
 
     Example: ``FisherSnedecor(1.0, 4.0).mean`` is 2.
+
+    >>> lucid.distributions.FisherSnedecor(3.0, 4.0).mean
+    Tensor(2.0, requires_grad=False)
     """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}

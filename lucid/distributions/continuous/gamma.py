@@ -26,6 +26,9 @@ class Gamma(ExponentialFamily):
 
     Gradients of `rsample` go to both; that for `concentration` is implicit (`lucid.ops.random.pathwise`).
     Example: ``Gamma(lucid.tensor([1.0, 3.0]), 2.0).rsample((5,))`` has the shape (5, 2).
+
+    >>> lucid.distributions.Gamma(3.0, 2.0).mean, lucid.distributions.Gamma(3.0, 2.0).variance
+    (Tensor(1.5, requires_grad=False), Tensor(0.75, requires_grad=False))
     """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -52,15 +55,18 @@ class Gamma(ExponentialFamily):
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
-        value = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
-        return at_least_tiny(value)
+        shapes = self.concentration
+        if sample_shape:
+            shapes = shapes.expand(self._extended_shape(sample_shape))
+        return at_least_tiny(standard_gamma(shapes) / self.rate)
 
     def log_prob(self, value: Any) -> Tensor:
-        value = lucid.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
+        shapes, rate = self.concentration, self.rate
+        if value.__class__ is not Tensor or value.dtype != rate.dtype or value.device != rate.device:
+            value = lucid.as_tensor(value, dtype=rate.dtype, device=rate.device)
         if self._validate_args:
             self._validate_sample(value)
-        return (self.concentration * self.rate.log() + lucid.xlogy(self.concentration - 1, value) - self.rate * value
-                - lucid.lgamma(self.concentration))
+        return shapes * rate.log() + lucid.xlogy(shapes - 1, value) - rate * value - lucid.lgamma(shapes)
 
     def entropy(self) -> Tensor:
         return (self.concentration - lucid.log(self.rate) + lucid.lgamma(self.concentration)

@@ -18,6 +18,9 @@ class GeneralizedPareto(Distribution):
     ``loc - scale / concentration`` below.
 
     Example: ``GeneralizedPareto(0.0, 1.0, 0.5).mean`` is 2.
+
+    >>> lucid.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
+    Tensor(2.0, requires_grad=False)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}

@@ -18,6 +18,9 @@ class HalfCauchy(TransformedDistribution):
     """The distribution of ``|x|`` for x from ``Cauchy(0, scale)``.
 
     Example: ``HalfCauchy(1.0).cdf(lucid.tensor(1.0))`` is 0.5.
+
+    >>> lucid.distributions.HalfCauchy(1.0).cdf(lucid.tensor(1.0))
+    Tensor(0.5, requires_grad=False)
     """
 
     arg_constraints = {"scale": constraints.positive}

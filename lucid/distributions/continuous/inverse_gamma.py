@@ -18,6 +18,9 @@ class InverseGamma(TransformedDistribution):
     """The distribution of ``1 / x`` for x from ``Gamma(concentration, rate)``.
 
     Example: ``InverseGamma(2.0, 3.0).mean`` is 3.
+
+    >>> lucid.distributions.InverseGamma(3.0, 2.0).mean
+    Tensor(1.0, requires_grad=False)
     """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}

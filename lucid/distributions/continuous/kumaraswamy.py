@@ -19,6 +19,9 @@ class Kumaraswamy(TransformedDistribution):
 
     `mode` is NaN where a concentration is below 1. Elsewhere it is the place of the largest density, where PyTorch has NaN.
     Example: ``Kumaraswamy(1.0, 1.0)`` is uniform.
+
+    >>> lucid.distributions.Kumaraswamy(1.0, 1.0).mean
+    Tensor(0.5, requires_grad=False)
     """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}

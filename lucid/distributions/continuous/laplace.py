@@ -15,6 +15,9 @@ class Laplace(Distribution):
     """The Laplace distribution of mean `loc`: exponential of the rate ``1 / scale`` on both sides.
 
     Example: ``Laplace(0.0, 1.0).log_prob(lucid.tensor(0.0))`` is ``-log(2)``.
+
+    >>> lucid.distributions.Laplace(0.0, 1.0).log_prob(lucid.tensor([0.0, 1.0])).exp()
+    Tensor([0.5000, 0.1839], requires_grad=False)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -15,6 +15,9 @@ class LogNormal(TransformedDistribution):
     """The distribution of ``exp(x)`` for x from ``Normal(loc, scale)``.
 
     Example: ``LogNormal(0.0, 1.0).mean`` is ``exp(0.5)``.
+
+    >>> lucid.distributions.LogNormal(0.0, 1.0).mean
+    Tensor(1.6487, requires_grad=False)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -27,6 +27,12 @@ class Normal(ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
     Example: ``Normal(lucid.tensor([0.0, 1.0]), 2.0).sample((3,))`` has the shape (3, 2).
+
+    >>> normal = lucid.distributions.Normal(0.0, 1.0)
+    >>> normal.log_prob(lucid.tensor([0.0, 1.0])), normal.cdf(lucid.tensor(1.96))
+    (Tensor([-0.9189, -1.4189], requires_grad=False), Tensor(0.975, requires_grad=False))
+    >>> normal.sample((2, 3)).shape
+    lucid.Size([2, 3])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -15,6 +15,9 @@ class Pareto(TransformedDistribution):
     """Numbers from `scale` on, larger than x with the probability ``(scale / x) ** alpha``.
 
     Example: ``Pareto(1.0, 2.0).mean`` is 2.
+
+    >>> lucid.distributions.Pareto(1.0, 2.0).mean
+    Tensor(2.0, requires_grad=False)
     """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}

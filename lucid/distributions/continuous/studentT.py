@@ -17,6 +17,9 @@ class StudentT(Distribution):
     """Student's t-distribution of `df` degrees of freedom, multiplied by `scale` and moved to `loc`.
 
     Example: ``StudentT(2.0).variance`` is infinite, ``StudentT(4.0).variance`` 2.
+
+    >>> lucid.distributions.StudentT(3.0).variance
+    Tensor(3.0, requires_grad=False)
     """
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}

@@ -17,6 +17,9 @@ class Uniform(Distribution):
     """Numbers of [low, high), each as likely as the others.
 
     Example: ``Uniform(0.0, lucid.tensor([1.0, 5.0])).mean`` is ``[0.5, 2.5]``.
+
+    >>> lucid.distributions.Uniform(1.0, 3.0).mean, lucid.distributions.Uniform(1.0, 3.0).entropy()
+    (Tensor(2.0, requires_grad=False), Tensor(0.6931, requires_grad=False))
     """
 
     has_rsample = True

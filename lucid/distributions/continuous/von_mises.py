@@ -20,6 +20,9 @@ class VonMises(Distribution):
     Example: ``VonMises(lucid.tensor([0.0]), lucid.tensor([1.0])).sample((5,))`` has the shape (5, 1).
 
     Source of the sampler: Best & Fisher, "Efficient simulation of the von Mises distribution", 1979.
+
+    >>> lucid.distributions.VonMises(0.0, 1.0).log_prob(lucid.tensor(0.0))
+    Tensor(-1.0738, requires_grad=False)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}

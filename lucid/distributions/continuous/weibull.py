@@ -17,6 +17,9 @@ class Weibull(TransformedDistribution):
     """Waiting times, longer than x with the probability ``exp(-(x / scale) ** concentration)``.
 
     Example: ``Weibull(2.0, 1.0)`` is exponential, of the rate 1/2.
+
+    >>> lucid.distributions.Weibull(1.0, 1.0).mean
+    Tensor(1.0, requires_grad=False)
     """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}

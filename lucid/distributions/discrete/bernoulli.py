@@ -50,6 +50,10 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     """1 with the probability `probs`, or with the log-odds `logits`, else 0.
 
     Example: ``Bernoulli(lucid.tensor([0.3, 0.9])).sample((4,))`` has the shape (4, 2).
+
+    >>> coin = lucid.distributions.Bernoulli(0.25)
+    >>> coin.mean, coin.log_prob(lucid.tensor(1.0)).exp()
+    (Tensor(0.25, requires_grad=False), Tensor(0.25, requires_grad=False))
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

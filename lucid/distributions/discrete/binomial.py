@@ -21,6 +21,9 @@ class Binomial(BinaryParameter, Distribution):
     """The number of successes of `total_count` trials, each with the probability `probs`, or the log-odds `logits`.
 
     Example: ``Binomial(100, lucid.tensor([0.0, 0.2])).mean`` is ``[0, 20]``.
+
+    >>> lucid.distributions.Binomial(2, 0.5).log_prob(lucid.tensor([0.0, 1.0, 2.0])).exp()
+    Tensor([0.25, 0.50, 0.25], requires_grad=False)
     """
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,

@@ -18,6 +18,10 @@ class Categorical(Distribution):
 
     Samples are int64, of the shape ``sample_shape + batch_shape``. The attributes `probs` and `logits` are normalised.
     Example: ``Categorical(lucid.tensor([0.25, 0.25, 0.5])).sample((10,))``.
+
+    >>> die = lucid.distributions.Categorical(lucid.tensor([1.0, 1.0, 2.0]))
+    >>> die.probs, die.sample((1000,)).unique()
+    (Tensor([0.25, 0.25, 0.50], requires_grad=False), Tensor([0, 1, 2], requires_grad=False))
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -19,6 +19,9 @@ class Geometric(BinaryParameter, Distribution):
 
     Unlike `Tensor.geometric_`, which counts the success too, it begins at 0. Raises ValueError for probabilities of 0.
     Example: ``Geometric(0.25).mean`` is 3.
+
+    >>> lucid.distributions.Geometric(0.5).log_prob(lucid.tensor([0.0, 1.0, 2.0])).exp()
+    Tensor([0.500, 0.250, 0.125], requires_grad=False)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -19,6 +19,10 @@ class Multinomial(Distribution):
 
     `log_prob` takes other totals than `total_count` too, with ``validate_args=False``.
     Example: ``Multinomial(100, lucid.ones(4)).sample()`` is a vector like ``[21, 24, 30, 25]``.
+
+    >>> counts = lucid.distributions.Multinomial(10, lucid.tensor([0.5, 0.5])).sample()
+    >>> counts.sum()
+    Tensor(10.0, requires_grad=False)
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -20,6 +20,9 @@ class NegativeBinomial(BinaryParameter, Distribution):
     need not be a whole number.
 
     Example: ``NegativeBinomial(3.0, 0.5).mean`` is 3.
+
+    >>> lucid.distributions.NegativeBinomial(2.0, 0.5).mean
+    Tensor(2.0, requires_grad=False)
     """
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),

@@ -17,6 +17,9 @@ class OneHotCategorical(Distribution):
     """Vectors of zeros and a single one, at a place with the weights `probs` or the unnormalised logarithms `logits`, (..., K).
 
     Example: ``OneHotCategorical(lucid.ones(4)).sample()`` is a vector like ``[0, 0, 1, 0]``.
+
+    >>> lucid.distributions.OneHotCategorical(lucid.tensor([0.0, 1.0, 0.0])).sample()
+    Tensor([0.0, 1.0, 0.0], requires_grad=False)
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -87,6 +90,10 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """The same, with samples whose gradients go to `probs` as if a sample were these.
 
     Source: Bengio, Léonard & Courville, "Estimating or propagating gradients through stochastic neurons", 2013.
+
+    >>> probs = lucid.tensor([0.0, 1.0, 0.0], requires_grad=True)
+    >>> lucid.distributions.OneHotCategoricalStraightThrough(probs).rsample()
+    Tensor([0.0, 1.0, 0.0], requires_grad=True)
     """
 
     has_rsample = True

@@ -15,6 +15,9 @@ class Poisson(ExponentialFamily):
     """The number of events that happen at the average `rate`; a rate of 0 is allowed.
 
     Example: ``Poisson(lucid.tensor([4.0, 0.5])).sample()`` has the shape (2,).
+
+    >>> lucid.distributions.Poisson(2.0).log_prob(lucid.tensor([0.0, 1.0, 2.0])).exp()
+    Tensor([0.1353, 0.2707, 0.2707], requires_grad=False)
     """
 
     arg_constraints = {"rate": constraints.nonnegative}

@@ -58,6 +58,10 @@ class RelaxedBernoulli(TransformedDistribution):
     ``Bernoulli(probs)``, or ``Bernoulli(logits=logits)``.
 
     Example: ``RelaxedBernoulli(lucid.tensor(2.2), lucid.tensor([0.1, 0.9])).rsample()`` has the shape (2,).
+
+    >>> sample = lucid.distributions.RelaxedBernoulli(0.1, lucid.tensor(0.5)).sample()
+    >>> bool(0 <= sample <= 1)
+    True
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -71,6 +71,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     """Vectors of probabilities near those with a single one, the nearer the lower the `temperature`, with differentiable samples.
 
     Example: ``RelaxedOneHotCategorical(lucid.tensor(0.5), lucid.ones(4)).rsample()`` sums up to 1.
+
+    >>> lucid.distributions.RelaxedOneHotCategorical(0.5, lucid.tensor([0.25, 0.75])).sample().sum().round(decimals=4)
+    Tensor(1.0, requires_grad=False)
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

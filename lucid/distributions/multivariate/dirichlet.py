@@ -16,6 +16,9 @@ class Dirichlet(ExponentialFamily):
 
     Gradients of `rsample` are implicit (`lucid.ops.random.pathwise`).
     Example: ``Dirichlet(lucid.tensor([0.5, 0.5, 1.0])).mean`` is ``[0.25, 0.25, 0.5]``.
+
+    >>> lucid.distributions.Dirichlet(lucid.tensor([1.0, 3.0])).mean
+    Tensor([0.25, 0.75], requires_grad=False)
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}

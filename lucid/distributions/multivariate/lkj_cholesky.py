@@ -21,6 +21,10 @@ class LKJCholesky(Distribution):
     Example: ``l = LKJCholesky(3, 0.5).sample()``, and ``l @ l.mT`` is a correlation matrix.
 
     Source: Lewandowski, Kurowicka & Joe, "Generating random correlation matrices based on vines and extended onion method", 2009.
+
+    >>> factor = lucid.distributions.LKJCholesky(3).sample()
+    >>> lucid.allclose((factor @ factor.T).diagonal(), lucid.ones(3), atol=1e-5)
+    True
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -33,7 +37,7 @@ class LKJCholesky(Distribution):
         (self.concentration,) = broadcast_all(concentration)
         batch_shape = Size() if are_numbers(concentration) else self.concentration.shape
         # The squared length of each row but its diagonal element is beta distributed; of the first row there is none.
-        like = {"dtype": self.concentration.dtype, "device": self.concentration.device}
+        like: dict[str, Any] = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         rows = lucid.cat([lucid.zeros((1,), **like), lucid.arange(dim - 1, **like)])
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(0.5 * rows + 0.5, marginal.unsqueeze(-1) - 0.5 * rows)

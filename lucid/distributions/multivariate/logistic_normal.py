@@ -15,6 +15,10 @@ class LogisticNormal(TransformedDistribution):
     """Vectors of n + 1 probabilities, made by `StickBreakingTransform` of n normal numbers of `loc` and `scale`, (..., n).
 
     Example: ``LogisticNormal(lucid.zeros(3), lucid.ones(3)).sample()`` has 4 numbers, which sum up to 1.
+
+    >>> sample = lucid.distributions.LogisticNormal(lucid.zeros(2), lucid.ones(2)).sample()
+    >>> sample.shape, sample.sum().round(decimals=4)
+    (lucid.Size([3]), Tensor(1.0, requires_grad=False))
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

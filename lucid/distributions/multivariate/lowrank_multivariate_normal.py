@@ -36,6 +36,11 @@ class LowRankMultivariateNormal(Distribution):
 
     `loc` is (..., n), `cov_factor` (..., n, m), `cov_diag` (..., n). For m below n the densities take m by m systems only.
     Example: ``LowRankMultivariateNormal(lucid.zeros(2), lucid.ones(2, 1), lucid.ones(2)).sample()``.
+
+    >>> normal = lucid.distributions.LowRankMultivariateNormal(lucid.zeros(2), lucid.ones(2, 1), lucid.ones(2))
+    >>> normal.covariance_matrix
+    Tensor([[2.0, 1.0],
+            [1.0, 2.0]], requires_grad=False)
     """
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),

@@ -63,6 +63,10 @@ class MultivariateNormal(Distribution):
 
     The other two are computed when they are asked for.
     Example: ``MultivariateNormal(lucid.zeros(2), lucid.eye(2)).sample((5,))`` has the shape (5, 2).
+
+    >>> normal = lucid.distributions.MultivariateNormal(lucid.zeros(2), lucid.eye(2))
+    >>> normal.sample((5,)).shape, normal.log_prob(lucid.zeros(2))
+    (lucid.Size([5, 2]), Tensor(-1.8379, requires_grad=False))
     """
 
     arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,

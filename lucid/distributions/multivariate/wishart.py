@@ -34,6 +34,10 @@ class Wishart(ExponentialFamily):
     `df` is above n - 1, and need not be a whole number; below n matrices may be singular in floating-point numbers, with a
     warning.
     Example: ``Wishart(lucid.tensor(2.0), covariance_matrix=lucid.eye(2)).sample()``.
+
+    >>> lucid.distributions.Wishart(lucid.tensor(3.0), lucid.eye(2)).mean
+    Tensor([[3.0, 0.0],
+            [0.0, 3.0]], requires_grad=False)
     """
 
     support = constraints.positive_definite

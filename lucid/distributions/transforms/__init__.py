@@ -6,6 +6,11 @@
 `simplex`: vectors of probabilities.
 `matrices`: Cholesky factors, correlations, positive definite matrices.
 `cumulative`: distribution functions.
+
+>>> from lucid.distributions.transforms import AffineTransform
+>>> double = AffineTransform(0.0, 2.0)
+>>> double(lucid.tensor(3.0)), double.inv(lucid.tensor(6.0))
+(Tensor(6.0, requires_grad=False), Tensor(3.0, requires_grad=False))
 """
 from .base import ComposeTransform, IndependentTransform, Transform, identity_transform
 from .cumulative import CumulativeDistributionTransform

@@ -17,6 +17,9 @@ class CumulativeDistributionTransform(Transform):
         to_uniform = CumulativeDistributionTransform(Normal(0.0, 1.0))
         from_uniform = CumulativeDistributionTransform(Uniform(0.0, 2.0)).inv
         y = from_uniform(to_uniform(x))
+
+    >>> lucid.distributions.CumulativeDistributionTransform(lucid.distributions.Normal(0.0, 1.0))(lucid.tensor([0.0, 1.96]))
+    Tensor([0.500, 0.975], requires_grad=False)
     """
 
     bijective = True

@@ -15,7 +15,12 @@ _pad, _softplus = lucid.nn.functional.pad, lucid.nn.functional.softplus
 
 
 class LowerCholeskyTransform(Transform):
-    """Matrices to lower triangular ones with a positive diagonal, the exponentials of what stood there. Not bijective."""
+    """Matrices to lower triangular ones with a positive diagonal, the exponentials of what stood there. Not bijective.
+
+    >>> lucid.distributions.LowerCholeskyTransform()(lucid.tensor([[0.0, 5.0], [2.0, 1.0]]))
+    Tensor([[1.0000, 0.0000],
+            [2.0000, 2.7183]], requires_grad=False)
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -33,7 +38,12 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """Matrices to positive definite ones, whose Cholesky factors `LowerCholeskyTransform` gives. Not bijective."""
+    """Matrices to positive definite ones, whose Cholesky factors `LowerCholeskyTransform` gives. Not bijective.
+
+    >>> lucid.distributions.PositiveDefiniteTransform()(lucid.tensor([[0.0, 5.0], [2.0, 0.0]]))
+    Tensor([[1.0, 2.0],
+            [2.0, 5.0]], requires_grad=False)
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -56,6 +66,10 @@ class CorrCholeskyTransform(Transform):
 
     The hyperbolic tangents of the vector fill the triangle below the diagonal row by row, where each is the part that its column
     takes of what the columns before have left of the row's length 1 (Lewandowski, Kurowicka & Joe, 2009).
+
+    >>> factor = lucid.distributions.CorrCholeskyTransform()(lucid.tensor([0.5, 0.0, -0.5]))
+    >>> factor.shape, factor.norm(dim=1)
+    (lucid.Size([3, 3]), Tensor([1.0, 1.0, 1.0], requires_grad=False))
     """
 
     domain = constraints.real_vector

@@ -14,7 +14,12 @@ from .base import Transform
 
 
 class ReshapeTransform(Transform):
-    """The last dimensions `in_shape` as `out_shape`, of which each makes one event."""
+    """The last dimensions `in_shape` as `out_shape`, of which each makes one event.
+
+    >>> lucid.distributions.ReshapeTransform((4,), (2, 2))(lucid.arange(4.0))
+    Tensor([[0.0, 1.0],
+            [2.0, 3.0]], requires_grad=False)
+    """
 
     bijective = True
 
@@ -84,7 +89,12 @@ class _Sequence(Transform):
 
 
 class CatTransform(_Sequence):
-    """Transforms of parts along the dimension `dim`, which have `lengths`, 1 by default."""
+    """Transforms of parts along the dimension `dim`, which have `lengths`, 1 by default.
+
+    >>> t = lucid.distributions
+    >>> t.CatTransform([t.ExpTransform(), t.identity_transform])(lucid.tensor([0.0, 5.0]))
+    Tensor([1.0, 5.0], requires_grad=False)
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None,
                  cache_size: int = 0) -> None:
@@ -136,7 +146,12 @@ class CatTransform(_Sequence):
 
 
 class StackTransform(_Sequence):
-    """A transform for each slice of the dimension `dim`."""
+    """A transform for each slice of the dimension `dim`.
+
+    >>> t = lucid.distributions
+    >>> t.StackTransform([t.ExpTransform(), t.AffineTransform(0.0, 10.0)])(lucid.tensor([0.0, 5.0]))
+    Tensor([ 1.0, 50.0], requires_grad=False)
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)

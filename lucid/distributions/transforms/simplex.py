@@ -14,7 +14,11 @@ _pad, _logsigmoid = lucid.nn.functional.pad, lucid.nn.functional.logsigmoid
 
 
 class SoftmaxTransform(Transform):
-    """The softmax of vectors. Not bijective: `inv` gives logarithms. For transforming parameters, coordinate by coordinate."""
+    """The softmax of vectors. Not bijective: `inv` gives logarithms. For transforming parameters, coordinate by coordinate.
+
+    >>> lucid.distributions.SoftmaxTransform()(lucid.tensor([0.0, 0.0]))
+    Tensor([0.5, 0.5], requires_grad=False)
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -39,7 +43,11 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Vectors (..., N - 1) to probabilities (..., N): each element says which part of what is left of a stick breaks off."""
+    """Vectors (..., N - 1) to probabilities (..., N): each element says which part of what is left of a stick breaks off.
+
+    >>> lucid.distributions.StickBreakingTransform()(lucid.tensor([0.0, 0.0])).sum().round(decimals=4)
+    Tensor(1.0, requires_grad=False)
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex

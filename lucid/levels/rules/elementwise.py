@@ -65,7 +65,7 @@ def copy(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, A
     return lift(level, call(name, (inner(level, x),), attributes))
 
 
-@rule("check_bounds")
+@rule("check_bounds check_nonzero")
 def check_bounds(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     return call(name, (inner(level, arrays[0]),), attributes)
 

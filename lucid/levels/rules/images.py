@@ -112,7 +112,7 @@ def of_samples(level: Level, name: str, arrays: Sequence[Any], attributes: dict[
         samples, *rest = attributes["input_shape"]
         attributes = {**attributes, "input_shape": (level.size * samples, *rest)}
     if name == "attention" and arrays[3] is not None:
-        arrays = (*arrays[:3], _mask(level, arrays[3], arrays[0].shape[0]))
+        arrays = (*arrays[:3], _mask(arrays[3], arrays[0].shape[0]))
     result = call(name, [None if array is None else merged(spread(level, array)) for array in arrays], attributes)
     if name == "attention":  # what is kept for the gradient is of rows of all samples and heads
         y, shift, factor, powers = result
@@ -123,6 +123,6 @@ def of_samples(level: Level, name: str, arrays: Sequence[Any], attributes: dict[
     return lift(level, unmerged(level, result))
 
 
-def _mask(level: Level, mask: Any, samples: int) -> Any:
+def _mask(mask: Any, samples: int) -> Any:
     """A mask of all samples, as those of other batch elements follow."""
     return mask if mask.shape[0] == samples else call("broadcast_to", (mask,), {"shape": (samples, *mask.shape[1:])})

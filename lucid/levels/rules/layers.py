@@ -86,10 +86,10 @@ def cross_entropy(level: Level, name: str, arrays: Sequence[Any], attributes: di
     losses, grad = call(name, (rows, labels, weight), {**attributes, "reduction": "none"})
     grad = None if grad is None else lift(level, reshaped(grad, (level.size, *x.shape)))
     losses = reshaped(losses, (level.size, *target.shape))
-    return _reduced(level, losses, target, labels, weight, attributes), grad
+    return _reduced(level, losses, labels, weight, attributes), grad
 
 
-def _reduced(level: Level, losses: Any, target: Any, labels: Any, weight: Any, attributes: dict[str, Any]) -> Any:
+def _reduced(level: Level, losses: Any, labels: Any, weight: Any, attributes: dict[str, Any]) -> Any:
     """The losses of each batch element, as `reduction` says."""
     if attributes["reduction"] == "none":
         return lift(level, losses)

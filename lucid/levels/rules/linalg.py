@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lifted import Level, call
-from .basis import aligned, at, inner, lift, new_rules, reshaped, spread
+from .basis import aligned, at, inner, lift, new_rules, permuted, reshaped, spread
 
 RULES, rule = new_rules()
 
@@ -39,6 +39,19 @@ def _matrix(level: Level, array: Any, ndim: int, row: bool) -> Any:
     return reshaped(value, (*lead, 1, array.shape[0]) if row else (*lead, array.shape[0], 1))
 
 
+@rule("csr_matmul")
+def sparse_times_dense(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    *parts, dense = arrays
+    if any(at(level, part) for part in parts):
+        return NotImplemented
+    # The matrices of the batch beside each other: one product.
+    rows, columns = dense.shape
+    beside = reshaped(permuted(dense.value, 1, 0, 2), (rows, level.size * columns))
+    result = call(name, (*parts, beside), attributes)
+    result = reshaped(result, (result.shape[0], level.size, columns))
+    return lift(level, permuted(result, 1, 0, 2))
+
+
 @rule("linear")
 def linear(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     x, weight, bias = arrays
@@ -66,6 +79,25 @@ def linear(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str,
             value = reshaped(value, (level.size, *(1,) * (x.ndim - 1), *bias.shape))
         result = call("add", (result, value), {})
     return lift(level, result)
+
+
+@rule("linear_relu")
+def linear_relu(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    return call("relu", (linear(level, "linear", arrays, {}),), {})
+
+
+@rule("linear_gelu")
+def linear_gelu(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    before = linear(level, "linear", arrays, {})
+    return call("gelu", (before,), {"approximate": "tanh"}), before if attributes["keep"] else None
+
+
+@rule("perceptron_relu perceptron_gelu")
+def perceptron(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    gelu, keep = name.endswith("gelu"), attributes["keep"]
+    before = call("linear", arrays[:3], {})
+    hidden = call("gelu", (before,), {"approximate": "tanh"}) if gelu else call("relu", (before,), {})
+    return call("linear", (hidden, *arrays[3:]), {}), hidden if keep else None, before if gelu and keep else None
 
 
 @rule("cholesky_ex inv_ex det slogdet svd svdvals qr geqrf eig eigh eigvals eigvalsh lu_factor cofactors lu_permutation",

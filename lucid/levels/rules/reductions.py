@@ -11,7 +11,7 @@ RULES, rule = new_rules()
 
 
 @rule("sum mean prod max min nansum any all var std var_mean std_mean logsumexp norm norm2 argmax argmin max_with_indices "
-      "min_with_indices")
+      "min_with_indices extreme")
 def reduction(level: Level, name: str, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     (x,) = arrays
     value, axis, keepdims = x.value, attributes["axis"], attributes["keepdims"]

@@ -5,6 +5,13 @@ number. Not imported with lucid.
 
 `flex_attention`: attention with a function of the scores, and a mask by blocks.
 `block_mask`: such masks.
+
+>>> from lucid.nn.attention import SDPBackend, sdpa_kernel
+>>> x = lucid.randn(1, 2, 4, 8)
+>>> with sdpa_kernel(SDPBackend.MATH):
+...     y = F.scaled_dot_product_attention(x, x, x)
+>>> lucid.equal(y, F.scaled_dot_product_attention(x, x, x))
+True
 """
 from __future__ import annotations
 
@@ -15,7 +22,11 @@ from collections.abc import Iterator, Sequence
 
 
 class SDPBackend(enum.IntEnum):
-    """PyTorch's implementations of `scaled_dot_product_attention`."""
+    """PyTorch's implementations of `scaled_dot_product_attention`.
+
+    >>> nn.attention.SDPBackend.MATH
+    <SDPBackend.MATH: 0>
+    """
 
     ERROR = -1
     MATH = 0
@@ -36,7 +47,14 @@ def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
-    """Allow only `backends` in this context. Raises AssertionError for what is no `SDPBackend` or a list of them."""
+    """Allow only `backends` in this context. Raises AssertionError for what is no `SDPBackend` or a list of them.
+
+    >>> x = lucid.randn(1, 2, 4, 8)
+    >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
+    ...     y = F.scaled_dot_product_attention(x, x, x)
+    >>> y.shape
+    lucid.Size([1, 2, 4, 8])
+    """
     chosen = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not all(isinstance(backend, SDPBackend) for backend in chosen):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")

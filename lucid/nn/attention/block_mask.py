@@ -32,12 +32,26 @@ def over_indices(function: Callable[..., Tensor], b: Tensor, h: Tensor, q: Tenso
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """The mask that keeps everything."""
+    """The mask that keeps everything.
+
+    >>> from lucid.nn.attention.flex_attention import create_mask, noop_mask
+    >>> create_mask(noop_mask, None, None, 2, 2)
+    Tensor([[[[True, True],
+              [True, True]]]], requires_grad=False)
+    """
     return ones((), dtype=_dtypes.bool_, device=batch.device)
 
 
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
-    """The mask of what all of `mask_mods` keep. Raises RuntimeError for what cannot be called."""
+    """The mask of what all of `mask_mods` keep. Raises RuntimeError for what cannot be called.
+
+    >>> from lucid.nn.attention.flex_attention import and_masks, create_mask
+    >>> window = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
+    >>> create_mask(window, None, None, 3, 3).int()
+    Tensor([[[[1, 0, 0],
+              [1, 1, 0],
+              [0, 1, 1]]]], dtype=int32, requires_grad=False)
+    """
     _require_callable(mask_mods)
 
     def both(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
@@ -50,7 +64,14 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
 
 
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
-    """The mask of what one of `mask_mods` keeps. Raises RuntimeError for what cannot be called."""
+    """The mask of what one of `mask_mods` keeps. Raises RuntimeError for what cannot be called.
+
+    >>> from lucid.nn.attention.flex_attention import create_mask, or_masks
+    >>> create_mask(or_masks(lambda b, h, q, k: q == k, lambda b, h, q, k: k == 0), None, None, 3, 3).int()
+    Tensor([[[[1, 0, 0],
+              [1, 1, 0],
+              [1, 0, 1]]]], dtype=int32, requires_grad=False)
+    """
     _require_callable(mask_mods)
 
     def either(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
@@ -73,6 +94,11 @@ class BlockMask:
     `kv_num_blocks` (B, H, rows) and `kv_indices` (B, H, rows, columns) tell those kept in part, `full_kv_num_blocks` and
     `full_kv_indices` those kept whole, of int32; `mask_mod` what is kept in them. B and H are 1 where all are alike. The same by
     columns are `q_num_blocks`, `q_indices` and the full ones.
+
+    >>> from lucid.nn.attention.flex_attention import create_block_mask
+    >>> mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 4, 4, BLOCK_SIZE=2)
+    >>> mask.shape, mask.sparsity()
+    ((1, 1, 4, 4), 25.0)
     """
 
     def __init__(self, seq_lengths: tuple[int, int], kv_num_blocks: Tensor, kv_indices: Tensor,
@@ -159,7 +185,8 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The mask with its tensors on `device`; `mask_mod` refers to what it referred to."""
-        return BlockMask(*[part.to(device) if isinstance(part, Tensor) else part for part in self.as_tuple(flatten=False)])
+        parts: list[Any] = [part.to(device) if isinstance(part, Tensor) else part for part in self.as_tuple(flatten=False)]
+        return BlockMask(*parts)
 
     def __repr__(self) -> str:
         return (f"BlockMask(shape={tuple(self.shape)}, BLOCK_SIZE={self.BLOCK_SIZE}, sparsity={self.sparsity():.2f}%, "
@@ -182,7 +209,14 @@ def _ordered(dense: Tensor) -> tuple[Tensor, Tensor]:
 
 def create_mask(mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
                 ) -> Tensor:
-    """``mod_fn(b, h, q, k)`` of all numbers, as bools (B, H, Q_LEN, KV_LEN); B and H are 1 where they are None."""
+    """``mod_fn(b, h, q, k)`` of all numbers, as bools (B, H, Q_LEN, KV_LEN); B and H are 1 where they are None.
+
+    >>> from lucid.nn.attention.flex_attention import create_mask
+    >>> create_mask(lambda b, h, q, k: q >= k, None, None, 3, 3).int()
+    Tensor([[[[1, 0, 0],
+              [1, 1, 0],
+              [1, 1, 1]]]], dtype=int32, requires_grad=False)
+    """
     with no_grad():
         indices = [arange(length or 1, device=device) for length in (B, H)] + [arange(n, device=device) for n in (Q_LEN, KV_LEN)]
         mask = over_indices(mod_fn, *indices)
@@ -197,6 +231,12 @@ def create_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, Q_LEN: in
     """The blocks of the mask ``mask_mod(b, h, q, k)``, which is asked for all numbers once.
 
     B and H may be None where `mask_mod` does not depend on them.
+
+    >>> from lucid.nn.attention.flex_attention import create_block_mask
+    >>> mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 4, 4, BLOCK_SIZE=2)
+    >>> mask.to_dense()
+    Tensor([[[[1, 0],
+              [1, 1]]]], dtype=int32, requires_grad=False)
     """
     rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)

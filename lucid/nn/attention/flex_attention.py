@@ -3,6 +3,13 @@
 Of each block of queries only the keys in blocks that the mask does not leave out whole are looked at. Functions of scores and
 masks get single numbers, as in PyTorch: they run by `vmap`, so gradients flow through them, also into tensors that they refer to.
 All is made of recorded operations, so it differentiates any number of times.
+
+>>> from lucid.nn.attention.flex_attention import create_block_mask, flex_attention
+>>> causal = create_block_mask(lambda b, h, q, k: q >= k, None, None, 4, 4)
+>>> x = lucid.randn(1, 2, 4, 8)
+>>> y = flex_attention(x, x, x, block_mask=causal)
+>>> lucid.allclose(y, F.scaled_dot_product_attention(x, x, x, is_causal=True), atol=1e-6)
+True
 """
 from __future__ import annotations
 
@@ -24,14 +31,26 @@ ScoreMod = Callable[..., Tensor]
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` shall return beside its result."""
+    """What `flex_attention` shall return beside its result.
+
+    >>> from lucid.nn.attention.flex_attention import AuxRequest
+    >>> AuxRequest(lse=True)
+    AuxRequest(lse=True, max_scores=False)
+    """
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What was asked for: the logarithms of the sums of exponentials of scores, and their maxima, (B, H, L)."""
+    """What was asked for: the logarithms of the sums of exponentials of scores, and their maxima, (B, H, L).
+
+    >>> from lucid.nn.attention.flex_attention import AuxRequest, flex_attention
+    >>> x = lucid.zeros(1, 1, 2, 4)
+    >>> y, aux = flex_attention(x, x, x, return_aux=AuxRequest(lse=True))
+    >>> type(aux).__name__, aux.lse.exp()
+    ('AuxOutput', Tensor([[[2.0, 2.0]]], requires_grad=False))
+    """
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -49,6 +68,12 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: ScoreMo
     and what is asked for. `kernel_options` is accepted for PyTorch's sake.
 
     Raises ValueError for shapes, dtypes, devices and masks that do not fit.
+
+    >>> from lucid.nn.attention.flex_attention import flex_attention
+    >>> x = lucid.randn(1, 2, 4, 8)
+    >>> y = flex_attention(x, x, x, score_mod=lambda score, b, h, q, k: lucid.where(q >= k, score, -lucid.inf))
+    >>> lucid.allclose(y, F.scaled_dot_product_attention(x, x, x, is_causal=True), atol=1e-6)
+    True
     """
     _check(query, key, value, enable_gqa, block_mask)
     scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale

@@ -9,7 +9,11 @@ __all__ = ["HardSigmoid", "HardSwish", "Swish"]
 
 
 class Swish(Module):
-    """``x * sigmoid(x)``, in PyTorch `SiLU`."""
+    """``x * sigmoid(x)``, in PyTorch `SiLU`.
+
+    >>> nn.Swish()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.2689,  0.0000,  0.7311], requires_grad=False)
+    """
 
     def forward(self, input_: Tensor) -> Tensor:
         """The activation of each element."""
@@ -17,7 +21,11 @@ class Swish(Module):
 
 
 class HardSwish(Module):
-    """``x * min(max(x + 3, 0), 6) / 6``, in PyTorch `Hardswish`."""
+    """``x * min(max(x + 3, 0), 6) / 6``, in PyTorch `Hardswish`.
+
+    >>> nn.HardSwish()(lucid.tensor([1.0, 4.0]))
+    Tensor([0.6667, 4.0000], requires_grad=False)
+    """
 
     def forward(self, input_: Tensor) -> Tensor:
         """The activation of each element."""
@@ -25,7 +33,11 @@ class HardSwish(Module):
 
 
 class HardSigmoid(Module):
-    """``min(max(x + 3, 0), 6) / 6``, in PyTorch `Hardsigmoid`."""
+    """``min(max(x + 3, 0), 6) / 6``, in PyTorch `Hardsigmoid`.
+
+    >>> nn.HardSigmoid()(lucid.tensor([-4.0, 0.0, 1.5]))
+    Tensor([0.00, 0.50, 0.75], requires_grad=False)
+    """
 
     def forward(self, input_: Tensor) -> Tensor:
         """The activation of each element."""

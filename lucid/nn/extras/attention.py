@@ -19,7 +19,12 @@ __all__ = ["MultiHeadAttention", "ScaledDotProductAttention"]
 
 
 class ScaledDotProductAttention(Module):
-    """`functional.scaled_dot_product_attention` with its arguments."""
+    """`functional.scaled_dot_product_attention` with its arguments.
+
+    >>> attention, x = nn.ScaledDotProductAttention(is_causal=True), lucid.randn(2, 4, 5, 8)
+    >>> attention(x, x, x).shape
+    lucid.Size([2, 4, 5, 8])
+    """
 
     def __init__(self, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
                  scale: float | None = None) -> None:
@@ -36,6 +41,10 @@ class MultiHeadAttention(Module):
 
     Projections are layers, `q_proj`, `k_proj` and `v_proj`, or one parameter if not `use_separate_proj_weight`. Dropout of the
     weights is for training. Raises ValueError for sizes that do not fit.
+
+    >>> layer, x = nn.MultiHeadAttention(16, num_heads=4), lucid.randn(2, 5, 16)
+    >>> layer(x, x, x).shape
+    lucid.Size([2, 5, 16])
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,

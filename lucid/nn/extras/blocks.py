@@ -40,19 +40,31 @@ class _ConvBNReLU(Module):
 
 
 class ConvBNReLU1d(_ConvBNReLU):
-    """`Conv1d`, `BatchNorm1d` and `ReLU`, as `conv`, `bn` and `relu`."""
+    """`Conv1d`, `BatchNorm1d` and `ReLU`, as `conv`, `bn` and `relu`.
+
+    >>> nn.ConvBNReLU1d(3, 8, kernel_size=3, padding=1)(lucid.randn(2, 3, 10)).shape
+    lucid.Size([2, 8, 10])
+    """
 
     dimensions = 1
 
 
 class ConvBNReLU2d(_ConvBNReLU):
-    """`Conv2d`, `BatchNorm2d` and `ReLU`, as `conv`, `bn` and `relu`."""
+    """`Conv2d`, `BatchNorm2d` and `ReLU`, as `conv`, `bn` and `relu`.
+
+    >>> nn.ConvBNReLU2d(3, 8, kernel_size=3, padding=1)(lucid.randn(2, 3, 6, 6)).shape
+    lucid.Size([2, 8, 6, 6])
+    """
 
     dimensions = 2
 
 
 class ConvBNReLU3d(_ConvBNReLU):
-    """`Conv3d`, `BatchNorm3d` and `ReLU`, as `conv`, `bn` and `relu`."""
+    """`Conv3d`, `BatchNorm3d` and `ReLU`, as `conv`, `bn` and `relu`.
+
+    >>> nn.ConvBNReLU3d(3, 8, kernel_size=3, padding=1)(lucid.randn(2, 3, 4, 4, 4)).shape
+    lucid.Size([2, 8, 4, 4, 4])
+    """
 
     dimensions = 3
 
@@ -74,19 +86,32 @@ class _DepthSeparableConv(Module):
 
 
 class DepthSeparableConv1d(_DepthSeparableConv):
-    """A `Conv1d` of each channel, `depthwise`, and one across channels, `pointwise`."""
+    """A `Conv1d` of each channel, `depthwise`, and one across channels, `pointwise`.
+
+    >>> nn.DepthSeparableConv1d(4, 8, kernel_size=3)(lucid.randn(2, 4, 10)).shape
+    lucid.Size([2, 8, 8])
+    """
 
     dimensions = 1
 
 
 class DepthSeparableConv2d(_DepthSeparableConv):
-    """A `Conv2d` of each channel, `depthwise`, and one across channels, `pointwise`."""
+    """A `Conv2d` of each channel, `depthwise`, and one across channels, `pointwise`.
+
+    >>> layer = nn.DepthSeparableConv2d(4, 8, kernel_size=3)
+    >>> layer.depthwise.weight.shape, layer.pointwise.weight.shape
+    (lucid.Size([4, 1, 3, 3]), lucid.Size([8, 4, 1, 1]))
+    """
 
     dimensions = 2
 
 
 class DepthSeparableConv3d(_DepthSeparableConv):
-    """A `Conv3d` of each channel, `depthwise`, and one across channels, `pointwise`."""
+    """A `Conv3d` of each channel, `depthwise`, and one across channels, `pointwise`.
+
+    >>> nn.DepthSeparableConv3d(4, 8, kernel_size=3)(lucid.randn(2, 4, 5, 5, 5)).shape
+    lucid.Size([2, 8, 3, 3, 3])
+    """
 
     dimensions = 3
 
@@ -100,6 +125,9 @@ class SEModule(Module):
     """Channels of (N, C, H, W) weighted by a small perceptron of their means.
 
     Source: Hu et al., "Squeeze-and-Excitation Networks", 2018.
+
+    >>> nn.SEModule(16, reduction=4)(lucid.randn(2, 16, 3, 3)).shape
+    lucid.Size([2, 16, 3, 3])
     """
 
     def __init__(self, in_channels: int, reduction: int = 16) -> None:
@@ -118,6 +146,9 @@ class SelectiveKernel(Module):
     """Convolutions with kernels of several sizes, added with weights that depend on the means of the channels.
 
     Source: Li et al., "Selective Kernel Networks", 2019; one weight for each size.
+
+    >>> nn.SelectiveKernel(16, 16, kernel_sizes=[3, 5])(lucid.randn(2, 16, 6, 6)).shape
+    lucid.Size([2, 16, 6, 6])
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_sizes: list[int], stride: int = 1, padding: Any = None,

@@ -14,7 +14,12 @@ __all__ = ["Cache", "DynamicKVCache", "EncoderDecoderCache", "KVCache", "StaticK
 
 
 class Cache(abc.ABC):
-    """What all caches can do."""
+    """What all caches can do.
+
+    >>> cache = nn.DynamicKVCache()
+    >>> isinstance(cache, nn.Cache), cache.get_seq_length()
+    (True, 0)
+    """
 
     @abc.abstractmethod
     def reset(self) -> None:
@@ -42,7 +47,12 @@ class Cache(abc.ABC):
 
 
 class KVCache(Cache):
-    """Keys and values (..., L, E) of the layers of a model."""
+    """Keys and values (..., L, E) of the layers of a model.
+
+    >>> cache = nn.StaticKVCache(max_cache_len=8, num_layers=1)
+    >>> isinstance(cache, nn.KVCache)
+    True
+    """
 
     def __init__(self) -> None:
         self.key_cache: list[Tensor | None] = []
@@ -133,7 +143,14 @@ def _written(memory: Tensor, new: Tensor, position: Tensor) -> None:
 
 
 class DynamicKVCache(KVCache):
-    """A cache that grows as positions and layers come."""
+    """A cache that grows as positions and layers come.
+
+    >>> cache = nn.DynamicKVCache()
+    >>> for _ in range(3):
+    ...     keys, values = cache.update(lucid.randn(2, 1, 4), lucid.randn(2, 1, 4), layer_idx=0)
+    >>> keys.shape, cache.get_seq_length()
+    (lucid.Size([2, 3, 4]), 3)
+    """
 
     def update(self, key: Tensor, value: Tensor, layer_idx: int, cache_position: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """See `KVCache`. What is not written to between positions is zero."""
@@ -175,7 +192,13 @@ class DynamicKVCache(KVCache):
 
 
 class StaticKVCache(KVCache):
-    """A cache with room for `max_cache_len` positions in each of `num_layers` layers, made once and written to."""
+    """A cache with room for `max_cache_len` positions in each of `num_layers` layers, made once and written to.
+
+    >>> cache = nn.StaticKVCache(max_cache_len=8, num_layers=1)
+    >>> keys, values = cache.update(lucid.ones(2, 3, 4), lucid.ones(2, 3, 4), layer_idx=0)
+    >>> cache.get_seq_length()
+    3
+    """
 
     def __init__(self, max_cache_len: int, num_layers: int) -> None:
         super().__init__()
@@ -223,7 +246,12 @@ class StaticKVCache(KVCache):
 
 
 class EncoderDecoderCache(Cache):
-    """A cache for the attention of a decoder to itself and one for that to an encoder, by default `DynamicKVCache`."""
+    """A cache for the attention of a decoder to itself and one for that to an encoder, by default `DynamicKVCache`.
+
+    >>> cache = nn.EncoderDecoderCache()
+    >>> type(cache.self_attention_cache).__name__, type(cache.cross_attention_cache).__name__
+    ('DynamicKVCache', 'DynamicKVCache')
+    """
 
     def __init__(self, self_attention_cache: KVCache | None = None, cross_attention_cache: KVCache | None = None) -> None:
         self.self_attention_cache = DynamicKVCache() if self_attention_cache is None else self_attention_cache

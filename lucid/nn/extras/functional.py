@@ -1,4 +1,9 @@
-"""Functions that PyTorch does not have."""
+"""Functions that PyTorch does not have.
+
+>>> F.drop_path(lucid.ones(100, 2), p=0.5).unique(dim=0)  # they stand in `lucid.nn.functional`
+Tensor([[0.0, 0.0],
+        [2.0, 2.0]], requires_grad=False)
+"""
 from __future__ import annotations
 
 import math
@@ -19,19 +24,19 @@ __all__ = ["drop_block", "drop_path", "global_response_norm", "rotary_pos_embedd
            "sinusoidal_pos_embedding", "turned"]
 
 
-def _require_share(name: str, p: float) -> None:
-    if not 0 <= p < 1:
-        raise ValueError(f"{name}: p must be at least 0 and less than 1, not {p}")
-
-
 def drop_block(input_: Tensor, block_size: int, p: float = 0.1, eps: float = 1e-7) -> Tensor:
     """`input_` (N, C, H, W) with squares of `block_size` zeroed, which cover about the share `p`, the rest divided by ``1 - p``.
 
     Raises ValueError for another number of dimensions, a block larger than the map, and a `p` outside [0, 1).
 
     Source: Ghiasi, Lin and Le, "DropBlock", 2018.
+
+    >>> y = F.drop_block(lucid.ones(1, 1, 16, 16), 3, p=0.2)
+    >>> y.min().item(), 0.0 < (y == 0).float().mean().item() < 0.5
+    (0.0, True)
     """
-    _require_share("drop_block", p)
+    if not 0 <= p < 1:
+        raise ValueError(f"drop_block: p must be at least 0 and less than 1, not {p}")
     if input_.ndim != 4:
         raise ValueError("Only supports 4D tensors; Shape of '(N, C, H, W)'.")
     height, width = input_.shape[2:]
@@ -52,6 +57,10 @@ def drop_path(input_: Tensor, p: float = 0.1, scale_by_keep: bool = True) -> Ten
     Raises ValueError for a `p` outside [0, 1].
 
     Source: Huang et al., "Deep Networks with Stochastic Depth", 2016.
+
+    >>> F.drop_path(lucid.ones(100, 2), p=0.5).unique(dim=0)  # whole samples
+    Tensor([[0.0, 0.0],
+            [2.0, 2.0]], requires_grad=False)
     """
     if not 0 <= p <= 1:
         raise ValueError(f"drop_path: p must be between 0 and 1, not {p}")
@@ -66,6 +75,9 @@ def global_response_norm(input_: Tensor, gamma: Tensor, beta: Tensor, eps: float
     """``gamma * input_ * n + beta * input_`` of (N, C, H, W), n the norm of a channel by the mean of those of its sample.
 
     Source: Woo et al., "ConvNeXt V2", 2023.
+
+    >>> F.global_response_norm(lucid.tensor([1.0, 3.0]).view(1, 2, 1, 1), lucid.tensor(1.0), lucid.tensor(0.0)).flatten()
+    Tensor([0.5, 4.5], requires_grad=False)
     """
     norms = vector_norm(input_, dim=(-2, -1), keepdim=True)
     share = norms / (norms.mean(1, keepdim=True) + eps)
@@ -78,6 +90,10 @@ def sinusoidal_pos_embedding(seq_len: int, embed_dim: int, device: Any = "cpu", 
     Raises ValueError for lengths that are not positive.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    >>> F.sinusoidal_pos_embedding(2, 4)
+    Tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]], requires_grad=False)
     """
     if seq_len <= 0 or embed_dim <= 0:
         raise ValueError("seq_len and embed_dim must be positive.")
@@ -92,6 +108,12 @@ def rotations(positions: Tensor, embed_dim: int, interleaved: bool) -> tuple[Ten
     """The cosines and sines by which `rotary_pos_embedding` turns pairs of elements at `positions`, in float64.
 
     Raises ValueError for an odd number of elements.
+
+    >>> from lucid.nn.extras.functional import rotations
+    >>> cos, sin = rotations(lucid.arange(2), 2, interleaved=True)
+    >>> cos
+    Tensor([[1.0000, 1.0000],
+            [0.5403, 0.5403]], dtype=float64, requires_grad=False)
     """
     if embed_dim % 2:
         raise ValueError(f"Expected even input embedding dimension, got '{embed_dim}'.")
@@ -108,6 +130,10 @@ def rotary_pos_embedding(input_: Tensor, position_ids: Tensor | None = None, int
     order. Raises ValueError for an odd E and for other positions.
 
     Source: Su et al., "RoFormer", 2021.
+
+    >>> F.rotary_pos_embedding(lucid.tensor([[1.0, 0.0], [1.0, 0.0]]))
+    Tensor([[1.0000, 0.0000],
+            [0.5403, 0.8415]], requires_grad=False)
     """
     if position_ids is None:
         position_ids = arange(input_.shape[-2], device=input_.device)
@@ -117,7 +143,14 @@ def rotary_pos_embedding(input_: Tensor, position_ids: Tensor | None = None, int
 
 
 def turned(input_: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
-    """Pairs of elements of `input_` turned by the angles with these cosines and sines."""
+    """Pairs of elements of `input_` turned by the angles with these cosines and sines.
+
+    >>> from lucid.nn.extras.functional import rotations, turned
+    >>> cos, sin = rotations(lucid.arange(2), 2, interleaved=True)
+    >>> turned(lucid.tensor([[1.0, 0.0], [1.0, 0.0]]), cos.float(), sin.float(), interleaved=True)
+    Tensor([[1.0000, 0.0000],
+            [0.5403, 0.8415]], requires_grad=False)
+    """
     x = input_.to(float64)
     if interleaved:
         partners = stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
@@ -132,6 +165,11 @@ def rotate(input_: Tensor, angle: float, center: tuple[float, float] | None = No
 
     Each place takes the element at the place that is turned there, whose coordinates are rounded down; beyond the edge it is that
     at the edge.
+
+    >>> F.rotate(lucid.arange(9.0).view(1, 1, 3, 3), 90.0, center=(1.0, 1.0))
+    Tensor([[[[6.0, 3.0, 0.0],
+              [7.0, 4.0, 1.0],
+              [8.0, 5.0, 2.0]]]], requires_grad=False)
     """
     height, width = input_.shape[-2:]
     x0, y0 = (width / 2, height / 2) if center is None else center

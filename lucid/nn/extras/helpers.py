@@ -16,7 +16,16 @@ Class = TypeVar("Class", bound=type)
 
 
 def auto_repr(*attr_names: str) -> Callable[[Class], Class]:
-    """A decorator of modules: these attributes stand in their `repr`."""
+    """A decorator of modules: these attributes stand in their `repr`.
+
+    >>> @nn.auto_repr("size")
+    ... class Layer(nn.Module):
+    ...     def __init__(self, size):
+    ...         super().__init__()
+    ...         self.size = size
+    >>> Layer(3)
+    Layer(size=3)
+    """
     def decorated(kind: Class) -> Class:
         def extra_repr(self: Any) -> str:
             return ", ".join(f"{name}={getattr(self, name, None)}" for name in attr_names)
@@ -28,7 +37,14 @@ def auto_repr(*attr_names: str) -> Callable[[Class], Class]:
 
 
 def set_state_dict_pass_attr(*attr_names: str) -> Callable[[Class], Class]:
-    """A decorator of modules: `state_dict` leaves these parameters and buffers out, `load_state_dict` does not ask for them."""
+    """A decorator of modules: `state_dict` leaves these parameters and buffers out, `load_state_dict` does not ask for them.
+
+    >>> @nn.set_state_dict_pass_attr("bias")
+    ... class Layer(nn.Linear):
+    ...     pass
+    >>> list(Layer(2, 3).state_dict())
+    ['weight']
+    """
     def decorated(kind: Any) -> Any:
         plain_save, plain_load = kind._save_to_state_dict, kind._load_from_state_dict
 
@@ -53,6 +69,9 @@ def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int
     """`forward_fn` of parts of the tensors, `chunk_size` long along `chunk_dim`, joined again: it needs less memory at a time.
 
     Of the tensors as they are if `chunk_size` is 0. Raises ValueError for lengths that do not fit.
+
+    >>> nn.utils.apply_chunking_to_forward(nn.ReLU(), 2, 0, lucid.tensor([-1.0, 2.0, -3.0, 4.0]))
+    Tensor([0.0, 2.0, 0.0, 4.0], requires_grad=False)
     """
     if not input_tensors:
         raise ValueError("input_tensors must contain at least one tensor.")
@@ -72,16 +91,33 @@ def apply_chunking_to_forward(forward_fn: Callable[..., Tensor], chunk_size: int
 
 
 def get_activation_from_name(act_name: str) -> Callable[..., Tensor] | None:
-    """The function of that name in `lucid.nn.functional`; None if there is none."""
+    """The function of that name in `lucid.nn.functional`; None if there is none.
+
+    >>> nn.utils.get_activation_from_name("relu")(lucid.tensor([-1.0, 2.0]))
+    Tensor([0.0, 2.0], requires_grad=False)
+    """
     return getattr(F, act_name, None) if act_name in F.__all__ else None
 
 
 def grad_norm(parameters: Iterable[Tensor] | Tensor, norm_type: float = 2) -> Tensor:
-    """The norm of all gradients together."""
+    """The norm of all gradients together.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0, 4.0]))
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.grad_norm([w])
+    Tensor(5.0, requires_grad=False)
+    """
     listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return get_total_norm([parameter.grad for parameter in listed if parameter.grad is not None], norm_type)
 
 
 def clip_grad_value(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
-    """Limit each element of the gradients to between ``-clip_value`` and `clip_value`, in place."""
+    """Limit each element of the gradients to between ``-clip_value`` and `clip_value`, in place.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0, -0.5]))
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grad_value([w], 1.0)
+    >>> w.grad
+    Tensor([ 1.0, -0.5], requires_grad=False)
+    """
     clip_grad_value_(parameters, clip_value)

@@ -21,7 +21,12 @@ def _require_sequence(module: Module, x: Tensor, ndims: tuple[int, ...] = (2, 3)
 
 
 class SinusoidalPosEmbedding(Module):
-    """`functional.sinusoidal_pos_embedding` added to (L, E) or (N, L, E); the lengths given, if they are, must be those."""
+    """`functional.sinusoidal_pos_embedding` added to (L, E) or (N, L, E); the lengths given, if they are, must be those.
+
+    >>> nn.SinusoidalPosEmbedding()(lucid.zeros(1, 2, 4))
+    Tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
+             [0.8415, 0.5403, 0.0100, 0.9999]]], requires_grad=False)
+    """
 
     def __init__(self, seq_len: int | None = None, embed_dim: int | None = None) -> None:
         super().__init__()
@@ -37,7 +42,11 @@ class SinusoidalPosEmbedding(Module):
 
 
 class LearnedPosEmbedding(Module):
-    """A parameter for each of `max_len` positions, added to (L, E) or (N, L, E) from position `offset` on."""
+    """A parameter for each of `max_len` positions, added to (L, E) or (N, L, E) from position `offset` on.
+
+    >>> nn.LearnedPosEmbedding(10, 4)(lucid.randn(2, 5, 4)).shape
+    lucid.Size([2, 5, 4])
+    """
 
     def __init__(self, max_len: int, embed_dim: int) -> None:
         super().__init__()
@@ -56,7 +65,13 @@ class LearnedPosEmbedding(Module):
 
 
 class RotaryPosEmbedding(Module):
-    """`functional.rotary_pos_embedding` with its cosines and sines kept from one call to the next."""
+    """`functional.rotary_pos_embedding` with its cosines and sines kept from one call to the next.
+
+    >>> x = lucid.randn(2, 5, 4)
+    >>> y = nn.RotaryPosEmbedding()(x)
+    >>> lucid.allclose(y.norm(dim=-1), x.norm(dim=-1))  # turned, as long as before
+    True
+    """
 
     def __init__(self, embed_dim: int | None = None, max_seq_len: int | None = None, interleaved: bool = True) -> None:
         super().__init__()

@@ -11,7 +11,12 @@ __all__ = ["DropBlock", "DropPath", "GlobalResponseNorm"]
 
 
 class DropBlock(Module):
-    """`functional.drop_block` in training, nothing otherwise."""
+    """`functional.drop_block` in training, nothing otherwise.
+
+    >>> nn.DropBlock(3, p=0.2).eval()(lucid.ones(1, 1, 2, 2))
+    Tensor([[[[1.0, 1.0],
+              [1.0, 1.0]]]], requires_grad=False)
+    """
 
     def __init__(self, block_size: int, p: float = 0.1, eps: float = 1e-7) -> None:
         super().__init__()
@@ -27,7 +32,12 @@ class DropBlock(Module):
 
 
 class DropPath(Module):
-    """`functional.drop_path` in training, nothing otherwise."""
+    """`functional.drop_path` in training, nothing otherwise.
+
+    >>> nn.DropPath(0.5)(lucid.ones(100, 2)).unique(dim=0)  # whole samples
+    Tensor([[0.0, 0.0],
+            [2.0, 2.0]], requires_grad=False)
+    """
 
     def __init__(self, drop_prob: float = 0.1, scale_by_keep: bool = True) -> None:
         super().__init__()
@@ -43,7 +53,11 @@ class DropPath(Module):
 
 
 class GlobalResponseNorm(Module):
-    """`functional.global_response_norm` with the parameters `gamma` and `beta` (1, C, 1, 1), which begin as zeros."""
+    """`functional.global_response_norm` with the parameters `gamma` and `beta` (1, C, 1, 1), which begin as zeros.
+
+    >>> nn.GlobalResponseNorm(2)(lucid.ones(1, 2, 1, 1)).flatten().detach()  # zeros until it has learned
+    Tensor([0.0, 0.0], requires_grad=False)
+    """
 
     def __init__(self, channels: int, eps: float = 1e-6) -> None:
         super().__init__()

@@ -30,7 +30,11 @@ class _Inplace(Module):
 
 
 class ReLU(_Inplace):
-    """``max(0, x)``."""
+    """``max(0, x)``.
+
+    >>> nn.ReLU()(lucid.tensor([-1.0, 0.0, 2.0]))
+    Tensor([0.0, 0.0, 2.0], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -38,7 +42,11 @@ class ReLU(_Inplace):
 
 
 class SiLU(_Inplace):
-    """``x * sigmoid(x)``."""
+    """``x * sigmoid(x)``.
+
+    >>> nn.SiLU()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.2689,  0.0000,  0.7311], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -46,7 +54,11 @@ class SiLU(_Inplace):
 
 
 class Hardtanh(Module):
-    """`x` clipped to [min_val, max_val]."""
+    """`x` clipped to [min_val, max_val].
+
+    >>> nn.Hardtanh()(lucid.tensor([-4.0, 0.5, 4.0]))
+    Tensor([-1.0,  0.5,  1.0], requires_grad=False)
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
                  max_value: float | None = None) -> None:
@@ -72,7 +84,11 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """``min(max(0, x), 6)``."""
+    """``min(max(0, x), 6)``.
+
+    >>> nn.ReLU6()(lucid.tensor([-1.0, 2.0, 8.0]))
+    Tensor([0.0, 2.0, 6.0], requires_grad=False)
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -83,7 +99,11 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(Module):
-    """`x` where it is positive, ``negative_slope * x`` elsewhere."""
+    """`x` where it is positive, ``negative_slope * x`` elsewhere.
+
+    >>> nn.LeakyReLU(0.1)(lucid.tensor([-1.0, 0.0, 2.0]))
+    Tensor([-0.1,  0.0,  2.0], requires_grad=False)
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -100,7 +120,11 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """`x` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+    """`x` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    >>> nn.ELU()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.6321,  0.0000,  1.0000], requires_grad=False)
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -117,7 +141,11 @@ class ELU(Module):
 
 
 class GELU(Module):
-    """``x * Phi(x)``, Phi the distribution function of the normal distribution; `approximate` is 'none' or 'tanh'."""
+    """``x * Phi(x)``, Phi the distribution function of the normal distribution; `approximate` is 'none' or 'tanh'.
+
+    >>> nn.GELU()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.1587,  0.0000,  0.8413], requires_grad=False)
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -133,7 +161,11 @@ class GELU(Module):
 
 
 class Softplus(Module):
-    """``log(1 + exp(beta * x)) / beta``, a smooth ReLU; linear where ``beta * x > threshold``."""
+    """``log(1 + exp(beta * x)) / beta``, a smooth ReLU; linear where ``beta * x > threshold``.
+
+    >>> nn.Softplus()(lucid.tensor([-1.0, 0.0, 100.0]))
+    Tensor([  0.3133,   0.6931, 100.0000], requires_grad=False)
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -150,7 +182,11 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    >>> nn.Sigmoid()(lucid.tensor([-1.0, 0.0, 100.0]))
+    Tensor([0.2689, 0.5000, 1.0000], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -158,7 +194,11 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> nn.Tanh()(lucid.tensor([-1.0, 0.0, 100.0]))
+    Tensor([-0.7616,  0.0000,  1.0000], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -176,7 +216,12 @@ class _AlongDim(Module):
 
 
 class Softmax(_AlongDim):
-    """``exp(x)`` divided by its sum along `dim`."""
+    """``exp(x)`` divided by its sum along `dim`. The shape stays.
+
+    >>> nn.Softmax(dim=1)(lucid.tensor([[0.0, 0.0], [0.0, 1.0]]))
+    Tensor([[0.5000, 0.5000],
+            [0.2689, 0.7311]], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -184,7 +229,11 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of the softmax along `dim`."""
+    """The logarithm of the softmax along `dim`. The shape stays.
+
+    >>> nn.LogSoftmax(dim=0)(lucid.tensor([0.0, 0.0]))
+    Tensor([-0.6931, -0.6931], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -192,7 +241,11 @@ class LogSoftmax(_AlongDim):
 
 
 class Hardswish(_Inplace):
-    """``x * hardsigmoid(x)``."""
+    """``x * hardsigmoid(x)``.
+
+    >>> nn.Hardswish()(lucid.tensor([-4.0, 1.0, 4.0]))
+    Tensor([-0.0000,  0.6667,  4.0000], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -204,7 +257,11 @@ class Hardswish(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """``x / 6 + 1 / 2`` moved into [0, 1]."""
+    """``x / 6 + 1 / 2`` moved into [0, 1].
+
+    >>> nn.Hardsigmoid()(lucid.tensor([-4.0, 0.0, 1.5]))
+    Tensor([0.00, 0.50, 0.75], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -216,7 +273,11 @@ class Hardsigmoid(_Inplace):
 
 
 class Mish(_Inplace):
-    """``x * tanh(softplus(x))``."""
+    """``x * tanh(softplus(x))``.
+
+    >>> nn.Mish()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.3034,  0.0000,  0.8651], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -224,7 +285,11 @@ class Mish(_Inplace):
 
 
 class SELU(_Inplace):
-    """A scaled ELU that keeps mean 0 and variance 1."""
+    """A scaled ELU that keeps mean 0 and variance 1.
+
+    >>> nn.SELU()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-1.1113,  0.0000,  1.0507], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -232,7 +297,11 @@ class SELU(_Inplace):
 
 
 class CELU(Module):
-    """`x` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
+    """`x` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
+
+    >>> nn.CELU(alpha=0.5)(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.4323,  0.0000,  1.0000], requires_grad=False)
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -249,7 +318,11 @@ class CELU(Module):
 
 
 class Threshold(Module):
-    """`x` where it is above `threshold`, `value` elsewhere."""
+    """`x` where it is above `threshold`, `value` elsewhere.
+
+    >>> nn.Threshold(1.0, 0.0)(lucid.tensor([-1.0, 0.5, 2.0]))
+    Tensor([0.0, 0.0, 2.0], requires_grad=False)
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -267,7 +340,11 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """A leaky ReLU with slopes drawn from [lower, upper] in training, and their mean otherwise."""
+    """A leaky ReLU with slopes drawn from [lower, upper] in training, and their mean otherwise.
+
+    >>> nn.RReLU(0.25, 0.25)(lucid.tensor([-1.0, 2.0]))
+    Tensor([-0.25,  2.00], requires_grad=False)
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -285,7 +362,11 @@ class RReLU(Module):
 
 
 class PReLU(Module):
-    """`x` where it is positive, ``weight * x`` elsewhere; `weight` has one number, or one for each channel (dimension 1)."""
+    """`x` where it is positive, ``weight * x`` elsewhere; `weight` has one number, or one for each channel (dimension 1).
+
+    >>> nn.PReLU()(lucid.tensor([-2.0, 3.0])).detach()
+    Tensor([-0.5,  3.0], requires_grad=False)
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -308,7 +389,11 @@ class PReLU(Module):
 
 
 class GLU(Module):
-    """The first half along `dim` times the sigmoid of the second."""
+    """The first half along `dim` times the sigmoid of the second.
+
+    >>> nn.GLU()(lucid.tensor([1.0, 2.0, 0.0, 100.0]))
+    Tensor([0.5, 2.0], requires_grad=False)
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -334,7 +419,11 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """`x`, and 0 within `lambd` of 0."""
+    """`x`, and 0 within `lambd` of 0.
+
+    >>> nn.Hardshrink()(lucid.tensor([-1.0, 0.3, 0.7]))
+    Tensor([-1.0,  0.0,  0.7], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -342,7 +431,11 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """`x` moved towards 0 by `lambd`."""
+    """`x` moved towards 0 by `lambd`.
+
+    >>> nn.Softshrink(0.5)(lucid.tensor([-1.0, 0.3, 0.7]))
+    Tensor([-0.5,  0.0,  0.2], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -350,7 +443,11 @@ class Softshrink(_Shrink):
 
 
 class Tanhshrink(Module):
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    >>> nn.Tanhshrink()(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.2384,  0.0000,  0.2384], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -358,7 +455,11 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    >>> nn.Softsign()(lucid.tensor([-1.0, 0.0, 3.0]))
+    Tensor([-0.50,  0.00,  0.75], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -366,7 +467,11 @@ class Softsign(Module):
 
 
 class LogSigmoid(Module):
-    """``log(sigmoid(x))``."""
+    """``log(sigmoid(x))``.
+
+    >>> nn.LogSigmoid()(lucid.tensor([-1000.0, 0.0]))
+    Tensor([-1000.0000,    -0.6931], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -374,7 +479,11 @@ class LogSigmoid(Module):
 
 
 class Softmin(_AlongDim):
-    """The softmax of ``-x`` along `dim`."""
+    """The softmax of ``-x`` along `dim`. The shape stays.
+
+    >>> nn.Softmin(dim=0)(lucid.tensor([0.0, 1.0]))
+    Tensor([0.7311, 0.2689], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -382,7 +491,11 @@ class Softmin(_AlongDim):
 
 
 class Softmax2d(Module):
-    """The softmax over the channels of (N, C, H, W) or (C, H, W). Raises ValueError for other inputs."""
+    """The softmax over the channels of (N, C, H, W) or (C, H, W). Raises ValueError for other inputs.
+
+    >>> nn.Softmax2d()(lucid.zeros(1, 2, 1, 1)).flatten()
+    Tensor([0.5, 0.5], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, H, W), or without N."""

@@ -32,6 +32,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     no features; in `forward` RuntimeError for shapes and targets that do not fit.
 
     Source: Grave et al., "Efficient softmax approximation for GPUs", 2017.
+
+    >>> loss = nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[5, 10])
+    >>> output, mean = loss(lucid.randn(4, 16), lucid.tensor([0, 3, 7, 19]))
+    >>> output.shape, mean.shape
+    (lucid.Size([4]), lucid.Size([]))
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,

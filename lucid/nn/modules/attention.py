@@ -8,12 +8,8 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """`Linear` under the name that PyTorch shows for the output projection of `MultiheadAttention`."""
 
 
 class MultiheadAttention(Module):
@@ -27,6 +23,12 @@ class MultiheadAttention(Module):
     Raises ValueError for sizes that are not positive and AssertionError if `num_heads` does not divide `embed_dim`.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    >>> layer = nn.MultiheadAttention(16, num_heads=4, batch_first=True)
+    >>> x = lucid.randn(2, 5, 16)
+    >>> output, weights = layer(x, x, x)
+    >>> output.shape, weights.shape
+    (lucid.Size([2, 5, 16]), lucid.Size([2, 5, 5]))
     """
 
     __constants__ = ["batch_first"]  # noqa: RUF012

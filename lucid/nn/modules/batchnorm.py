@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ... import _dtypes
+from ... import _dtypes, _recording
 from ..._namespace.interception import is_seen
 from ...autograd.inplace import increment
 from ...ops.creation.creation import empty, ones, tensor, zeros
@@ -94,12 +94,16 @@ class _BatchNorm(_NormBase):
                                                               "num_batches_tracked")
         counter = counter if updates else None
         if counter is not None and self.momentum is None:
-            momentum = 1.0 / (float(counter) + 1.0)  # the plain average of all batches
+            momentum = _recording.number(_share_of_one_more, counter)  # the plain average of all batches
         # Running statistics are passed where they are updated, or read because the batch's own are not used.
         passed = updates or not self.training
         # The counter grows only once it has been used: a refused batch leaves the buffers alone.
         return function(input, mean if passed else None, variance if passed else None, weight, bias,
                         self.training or (mean is None and variance is None), momentum, self.eps, counter=counter, **options)
+
+
+def _share_of_one_more(counter: Tensor) -> float:
+    return 1.0 / (float(counter) + 1.0)
 
 
 def _seen_batch_norm(*args: Any, counter: Tensor | None) -> Tensor:
@@ -111,7 +115,15 @@ def _seen_batch_norm(*args: Any, counter: Tensor | None) -> Tensor:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of (N, C) or (N, C, L); the base class says how."""
+    """Batch normalisation of (N, C) or (N, C, L); the base class says how.
+
+    >>> layer = nn.BatchNorm1d(2)
+    >>> layer(lucid.tensor([[1.0, 10.0], [3.0, 30.0]]))
+    Tensor([[-1.0, -1.0],
+            [ 1.0,  1.0]], requires_grad=True)
+    >>> layer.running_mean
+    Tensor([0.2, 2.0], requires_grad=False)
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim not in (2, 3):
@@ -119,7 +131,13 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of (N, C, H, W); the base class says how."""
+    """Batch normalisation of (N, C, H, W); the base class says how.
+
+    >>> layer = nn.BatchNorm2d(3)
+    >>> y = layer(lucid.randn(8, 3, 4, 4) * 5 + 2)
+    >>> bool(y.mean().abs() < 1e-5), y.std(correction=0).round(decimals=2)
+    (True, Tensor(1.0, requires_grad=True))
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim != 4:
@@ -127,7 +145,11 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (N, C, D, H, W); the base class says how."""
+    """Batch normalisation of (N, C, D, H, W); the base class says how.
+
+    >>> nn.BatchNorm3d(3)(lucid.randn(2, 3, 4, 4, 4)).shape
+    lucid.Size([2, 3, 4, 4, 4])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim != 5:
@@ -135,7 +157,11 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of (N, C, *) over all processes of a group, of which lucid has one: batch normalisation of any rank."""
+    """Batch normalisation of (N, C, *) over all processes of a group, of which lucid has one: batch normalisation of any rank.
+
+    >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)))[1]
+    SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
@@ -166,6 +192,9 @@ class BatchNormReLU2d(BatchNorm2d):
     """`BatchNorm2d`, an added residual and ReLU in one pass: ``relu(batch_norm(input) + residual)``.
 
     Its parameters, buffers and state_dict keys are those of `BatchNorm2d`. PyTorch has no such module.
+
+    >>> nn.BatchNormReLU2d(1)(lucid.tensor([1.0, 3.0]).view(2, 1, 1, 1)).flatten()
+    Tensor([0.0, 1.0], requires_grad=True)
     """
 
     def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:

@@ -48,6 +48,11 @@ class BufferList(_BufferContainer):
     Entries are registered, moved, saved and loaded as "0", "1", …. `persistent` says whether plain tensors are saved.
     Raises TypeError for anything but tensors, buffers and None (parameters belong into a ParameterList), IndexError outside
     the list.
+
+    >>> module = nn.Module()
+    >>> module.masks = nn.BufferList([lucid.ones(2), lucid.zeros(2)])
+    >>> list(module.state_dict())
+    ['masks.0', 'masks.1']
     """
 
     def __init__(self, buffers: Iterable[Any] | None = None, persistent: bool = True) -> None:
@@ -137,6 +142,11 @@ class BufferDict(_BufferContainer):
     their keys. `persistent` says whether plain tensors are saved.
     Raises TypeError for a key that is not a string and for anything but tensors, buffers and None (parameters belong into a
     ParameterDict), KeyError for a key that is empty, has a dot or is an attribute of modules.
+
+    >>> module = nn.Module()
+    >>> module.statistics = nn.BufferDict({"mean": lucid.zeros(2), "std": lucid.ones(2)})
+    >>> list(module.state_dict())
+    ['statistics.mean', 'statistics.std']
     """
 
     def __init__(self, buffers: Any = None, persistent: bool = True) -> None:

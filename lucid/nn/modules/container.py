@@ -50,12 +50,23 @@ class _Numbered(Module):
         return iter(self._modules.values())
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end."""
+        """Add a module at the end.
+
+        >>> nn.Sequential(nn.ReLU()).append(nn.GELU())
+        Sequential(
+          (0): ReLU()
+          (1): GELU(approximate='none')
+        )
+        """
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end. Raises TypeError for something that is not iterable."""
+        """Add modules at the end. Raises TypeError for something that is not iterable.
+
+        >>> len(nn.Sequential(nn.ReLU()).extend([nn.GELU(), nn.Tanh()]))
+        3
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got "
                             f"{type(modules).__name__}")
@@ -64,7 +75,12 @@ class _Numbered(Module):
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Remove and return the module at `key`."""
+        """Remove and return the module at `key`.
+
+        >>> model = nn.Sequential(nn.ReLU(), nn.GELU())
+        >>> model.pop(0), len(model)
+        (ReLU(), 1)
+        """
         removed = self[key]  # type: ignore[index]
         del self[key]
         return removed
@@ -75,6 +91,12 @@ class Sequential(_Numbered):
 
     Batch normalisation or a convolution with the ReLU and the max pooling after it, and two of these neighbours, are computed
     together, with the same result in less time, unless a hook on one of them (or on all modules) can see a tensor between them.
+
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> model(lucid.randn(3, 4)).shape
+    lucid.Size([3, 2])
+    >>> model[1]
+    ReLU()
     """
 
     def __init__(self, *args: Any) -> None:
@@ -98,7 +120,11 @@ class Sequential(_Numbered):
         return self._modules[self._key(index)]
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`. Raises IndexError outside the list, AssertionError for other objects."""
+        """Put a module before the one at `index`. Raises IndexError outside the list, AssertionError for other objects.
+
+        >>> nn.Sequential(nn.ReLU()).insert(0, nn.GELU())[0]
+        GELU(approximate='none')
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -140,7 +166,15 @@ def _require_positive(owner: Sequential, times: Any) -> None:
 
 
 class ModuleList(_Numbered):
-    """A list of modules, which is not called itself."""
+    """A list of modules, which is not called itself.
+
+    >>> layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+    >>> x = lucid.ones(1, 2)
+    >>> for layer in layers:
+    ...     x = layer(x)
+    >>> x.shape, len(list(layers.parameters()))
+    (lucid.Size([1, 2]), 6)
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -153,7 +187,13 @@ class ModuleList(_Numbered):
         return self._modules[self._key(index)]
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before the one at `index`."""
+        """Put a module before the one at `index`.
+
+        >>> layers = nn.ModuleList([nn.ReLU()])
+        >>> layers.insert(0, nn.GELU())
+        >>> layers[0]
+        GELU(approximate='none')
+        """
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -178,7 +218,12 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules, which is not called itself."""
+    """A dictionary of modules, which is not called itself.
+
+    >>> layers = nn.ModuleDict({"small": nn.Linear(2, 3), "large": nn.Linear(2, 300)})
+    >>> layers["small"](lucid.ones(1, 2)).shape, len(list(layers.parameters()))
+    (lucid.Size([1, 3]), 4)
+    """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -206,27 +251,56 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Remove all modules."""
+        """Remove all modules.
+
+        >>> layers = nn.ModuleDict({"a": nn.ReLU()})
+        >>> layers.clear()
+        >>> len(layers)
+        0
+        """
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Remove and return the module called `key`."""
+        """Remove and return the module called `key`.
+
+        >>> layers = nn.ModuleDict({"a": nn.ReLU()})
+        >>> layers.pop("a"), len(layers)
+        (ReLU(), 0)
+        """
         return self._modules.pop(key)
 
     def keys(self) -> Any:
-        """The names."""
+        """The names.
+
+        >>> list(nn.ModuleDict({"a": nn.ReLU(), "b": nn.GELU()}).keys())
+        ['a', 'b']
+        """
         return self._modules.keys()
 
     def items(self) -> Any:
-        """Pairs (name, module)."""
+        """Pairs (name, module).
+
+        >>> list(nn.ModuleDict({"a": nn.ReLU()}).items())
+        [('a', ReLU())]
+        """
         return self._modules.items()
 
     def values(self) -> Any:
-        """The modules."""
+        """The modules.
+
+        >>> list(nn.ModuleDict({"a": nn.ReLU()}).values())
+        [ReLU()]
+        """
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from pairs (name, module)."""
+        """Add modules from a mapping or from pairs (name, module).
+
+        >>> layers = nn.ModuleDict({"a": nn.ReLU()})
+        >>> layers.update({"b": nn.GELU()})
+        >>> list(layers)
+        ['a', 'b']
+        """
         for key, module in _pairs("ModuleDict", modules):
             self[key] = module
 
@@ -261,11 +335,17 @@ def _entry_text(key: Any, value: Any) -> str:
         return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     device = f" ({value.device})" if value.is_gpu else ""
-    return f"  ({key}): {kind} containing: [{value.dtype.name} of size {'x'.join(map(str, value.shape))}{device}]"
+    return f"  ({key}): {kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}{device}]"
 
 
 class ParameterList(Module):
-    """A list of parameters. Tensors become parameters; other objects are kept as they are."""
+    """A list of parameters. Tensors become parameters; other objects are kept as they are.
+
+    >>> module = nn.Module()
+    >>> module.weights = nn.ParameterList([lucid.ones(2), lucid.zeros(3)])
+    >>> list(module.state_dict())
+    ['weights.0', 'weights.1']
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -291,13 +371,21 @@ class ParameterList(Module):
         return self.extend(parameters)
 
     def append(self, value: Any) -> Self:
-        """Add an entry at the end."""
+        """Add an entry at the end.
+
+        >>> len(nn.ParameterList([lucid.ones(1)]).append(lucid.ones(2)))
+        2
+        """
         self._size += 1
         self[-1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add entries at the end. Raises TypeError for something that is not iterable, and for a single tensor."""
+        """Add entries at the end. Raises TypeError for something that is not iterable, and for a single tensor.
+
+        >>> len(nn.ParameterList([lucid.ones(1)]).extend([lucid.ones(2), lucid.ones(3)]))
+        3
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
@@ -313,7 +401,13 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters. Tensors become parameters; other objects are kept as they are."""
+    """A dictionary of parameters. Tensors become parameters; other objects are kept as they are.
+
+    >>> module = nn.Module()
+    >>> module.weights = nn.ParameterDict({"a": lucid.ones(2), "b": lucid.zeros(3)})
+    >>> list(module.state_dict())
+    ['weights.a', 'weights.b']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -345,55 +439,106 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another dictionary with the same parameters."""
+        """Another dictionary with the same parameters.
+
+        >>> list(nn.ParameterDict({"a": lucid.ones(1)}).copy())
+        ['a']
+        """
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The entry `key`, set to `default` if it is not there."""
+        """The entry `key`, set to `default` if it is not there.
+
+        >>> weights = nn.ParameterDict()
+        >>> weights.setdefault("a", lucid.ones(2)).shape, list(weights)
+        (lucid.Size([2]), ['a'])
+        """
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Remove all entries."""
+        """Remove all entries.
+
+        >>> weights = nn.ParameterDict({"a": lucid.ones(1)})
+        >>> weights.clear()
+        >>> len(weights)
+        0
+        """
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove and return the entry `key`."""
+        """Remove and return the entry `key`.
+
+        >>> weights = nn.ParameterDict({"a": lucid.ones(1)})
+        >>> weights.pop("a").shape, len(weights)
+        (lucid.Size([1]), 0)
+        """
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove and return the last pair (key, value). Raises KeyError if there is none."""
+        """Remove and return the last pair (key, value). Raises KeyError if there is none.
+
+        >>> weights = nn.ParameterDict({"a": lucid.ones(1), "b": lucid.ones(2)})
+        >>> weights.popitem()[0], len(weights)
+        ('b', 1)
+        """
         if not self._keys:
             raise KeyError("popitem(): the ParameterDict is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The entry `key`, or `default`."""
+        """The entry `key`, or `default`.
+
+        >>> nn.ParameterDict({"a": lucid.ones(1)}).get("b", "none")
+        'none'
+        """
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dictionary with `default` for each of `keys`."""
+        """A new dictionary with `default` for each of `keys`.
+
+        >>> list(nn.ParameterDict().fromkeys(["a", "b"], lucid.ones(1)))
+        ['a', 'b']
+        """
         return ParameterDict([(key, default) for key in keys])
 
     def keys(self) -> Any:
-        """The keys."""
+        """The keys.
+
+        >>> list(nn.ParameterDict({"a": lucid.ones(1), "b": lucid.ones(1)}).keys())
+        ['a', 'b']
+        """
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Pairs (key, value)."""
+        """Pairs (key, value).
+
+        >>> [(key, value.shape) for key, value in nn.ParameterDict({"a": lucid.ones(2)}).items()]
+        [('a', lucid.Size([2]))]
+        """
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """The values.
+
+        >>> [value.shape for value in nn.ParameterDict({"a": lucid.ones(2)}).values()]
+        [lucid.Size([2])]
+        """
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add entries from a mapping (a plain one in sorted order, as in PyTorch) or from pairs (key, value)."""
+        """Add entries from a mapping (a plain one in sorted order, as in PyTorch) or from pairs (key, value).
+
+        >>> weights = nn.ParameterDict({"a": lucid.ones(1)})
+        >>> weights.update({"b": lucid.ones(2)})
+        >>> list(weights)
+        ['a', 'b']
+        """
         for key, value in _pairs("ParameterDict", parameters, ordered=False):
             self[key] = value
 
@@ -427,7 +572,12 @@ def _string(key: Any) -> str:
 
 
 class Container(Module):
-    """Submodules by keywords: a Module, with a FutureWarning."""
+    """Submodules by keywords: a Module, with a FutureWarning.
+
+    >>> model = nn.Container(first=nn.Linear(2, 3), second=nn.ReLU())
+    >>> [name for name, _ in model.named_children()]
+    ['first', 'second']
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "

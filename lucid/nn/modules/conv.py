@@ -120,7 +120,11 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """A one-dimensional convolution: (N, C_in, L) to (N, C_out, L'), or the same without N. Options as in `Conv2d`."""
+    """A one-dimensional convolution: (N, C_in, L) to (N, C_out, L'), or the same without N. Options as in `Conv2d`.
+
+    >>> nn.Conv1d(16, 33, kernel_size=3, stride=2)(lucid.randn(4, 16, 50)).shape
+    lucid.Size([4, 33, 24])
+    """
 
     _dims = 1
     _function = staticmethod(F.conv1d)
@@ -132,6 +136,12 @@ class Conv2d(_Conv):
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width), `bias` (out_channels,) or None; both start
     uniformly distributed within 1 / sqrt(fan_in). `padding` may be 'same' or 'valid', `padding_mode` 'zeros', 'reflect',
     'replicate' or 'circular'. Raises ValueError for channels that `groups` does not divide and for unknown paddings.
+
+    >>> layer = nn.Conv2d(3, 16, kernel_size=3, padding="same")
+    >>> layer(lucid.randn(8, 3, 32, 32)).shape
+    lucid.Size([8, 16, 32, 32])
+    >>> layer.weight.shape
+    lucid.Size([16, 3, 3, 3])
     """
 
     _dims = 2
@@ -141,6 +151,9 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """A three-dimensional convolution: (N, C_in, D, H, W) to (N, C_out, D', H', W'), or the same without N. Options as in
     `Conv2d`.
+
+    >>> nn.Conv3d(3, 8, kernel_size=(1, 3, 3), padding=(0, 1, 1))(lucid.randn(2, 3, 4, 8, 8)).shape
+    lucid.Size([2, 8, 4, 8, 8])
     """
 
     _dims = 3
@@ -190,6 +203,9 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of a one-dimensional convolution: (N, C_in, L) to (N, C_out, L'), or the same without N. Options as in
     `ConvTranspose2d`.
+
+    >>> nn.ConvTranspose1d(16, 8, kernel_size=4, stride=2, padding=1)(lucid.randn(4, 16, 10)).shape
+    lucid.Size([4, 8, 20])
     """
 
     _dims = 1
@@ -202,6 +218,9 @@ class ConvTranspose2d(_ConvTransposeNd):
     `weight` is (in_channels, out_channels / groups, kernel height, kernel width), `bias` (out_channels,) or None. With strides
     several lengths of the result are possible: `output_padding` is added to the smallest. Raises ValueError for channels that
     `groups` does not divide and for another padding mode than 'zeros'.
+
+    >>> nn.ConvTranspose2d(16, 3, kernel_size=4, stride=2, padding=1)(lucid.randn(2, 16, 8, 8)).shape
+    lucid.Size([2, 3, 16, 16])
     """
 
     _dims = 2
@@ -211,6 +230,9 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of a three-dimensional convolution: (N, C_in, D, H, W) to (N, C_out, D', H', W'), or the same without N.
     Options as in `ConvTranspose2d`.
+
+    >>> nn.ConvTranspose3d(4, 2, kernel_size=2, stride=2)(lucid.randn(1, 4, 3, 3, 3)).shape
+    lucid.Size([1, 2, 6, 6, 6])
     """
 
     _dims = 3

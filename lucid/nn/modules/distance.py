@@ -7,7 +7,13 @@ from .module import Module
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle of two vectors along `dim`."""
+    """The cosine of the angle of two vectors along `dim`.
+
+    The result has the shape of the inputs without `dim`; they broadcast.
+
+    >>> nn.CosineSimilarity()(lucid.tensor([[1.0, 0.0]]), lucid.tensor([[3.0, 4.0]]))
+    Tensor([0.6], requires_grad=False)
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
@@ -20,7 +26,11 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The `p`-norm of the difference of two vectors, along the last dimension."""
+    """The `p`-norm of the difference of two vectors, along the last dimension.
+
+    >>> nn.PairwiseDistance()(lucid.tensor([[0.0, 0.0]]), lucid.tensor([[3.0, 4.0]]))
+    Tensor([5.0], requires_grad=False)
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

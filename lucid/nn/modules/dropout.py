@@ -20,7 +20,14 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zeroes each element with probability `p`. Raises ValueError for a `p` outside [0, 1]."""
+    """Zeroes each element with probability `p`. Raises ValueError for a `p` outside [0, 1].
+
+    >>> layer = nn.Dropout(0.5)
+    >>> layer(lucid.ones(1000)).unique()
+    Tensor([0.0, 2.0], requires_grad=False)
+    >>> layer.eval()(lucid.ones(3))
+    Tensor([1.0, 1.0, 1.0], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -28,7 +35,12 @@ class Dropout(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Zeroes whole channels of (N, C, H, W), each with probability `p`."""
+    """Zeroes whole channels of (N, C, H, W), each with probability `p`.
+
+    >>> y = nn.Dropout2d(0.5)(lucid.ones(1, 8, 4, 4))
+    >>> y.unique(), y.amax((2, 3)).equal(y.amin((2, 3)))  # whole channels
+    (Tensor([0.0, 2.0], requires_grad=False), True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, H, W), or without N."""
@@ -36,7 +48,12 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zeroes whole channels of (N, C, L), each with probability `p`."""
+    """Zeroes whole channels of (N, C, L), each with probability `p`.
+
+    >>> y = nn.Dropout1d(0.5)(lucid.ones(1, 8, 4))
+    >>> y.unique(), y.amax(2).equal(y.amin(2))  # whole channels
+    (Tensor([0.0, 2.0], requires_grad=False), True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, L), or without N."""
@@ -44,7 +61,12 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Zeroes whole channels of (N, C, D, H, W), each with probability `p`."""
+    """Zeroes whole channels of (N, C, D, H, W), each with probability `p`.
+
+    >>> y = nn.Dropout3d(0.5)(lucid.ones(1, 8, 2, 2, 2))
+    >>> y.unique(), y.amax((2, 3, 4)).equal(y.amin((2, 3, 4)))  # whole channels
+    (Tensor([0.0, 2.0], requires_grad=False), True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, D, H, W), or without N."""
@@ -52,7 +74,12 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for `SELU`: sets elements to its most negative value, and keeps mean and variance."""
+    """Dropout for `SELU`: sets elements to its most negative value, and keeps mean and variance.
+
+    >>> layer = nn.AlphaDropout(0.5)
+    >>> layer.eval()(lucid.ones(3))
+    Tensor([1.0, 1.0, 1.0], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Any shape."""
@@ -60,7 +87,12 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels."""
+    """`AlphaDropout` of whole channels.
+
+    >>> nn.FeatureAlphaDropout(0.5).eval()(lucid.ones(1, 2, 2))
+    Tensor([[[1.0, 1.0],
+             [1.0, 1.0]]], requires_grad=False)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, …)."""

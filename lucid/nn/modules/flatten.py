@@ -6,7 +6,11 @@ from .module import Module
 
 
 class Flatten(Module):
-    """Makes one dimension of those from `start_dim` to `end_dim`; by default of all but the first."""
+    """Makes one dimension of those from `start_dim` to `end_dim`; by default of all but the first.
+
+    >>> nn.Flatten()(lucid.zeros(8, 3, 4, 4)).shape
+    lucid.Size([8, 48])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -23,7 +27,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into dimensions of the lengths `unflattened_size`. Raises TypeError for other than integers."""
+    """Splits dimension `dim` into dimensions of the lengths `unflattened_size`. Raises TypeError for other than integers.
+
+    >>> nn.Unflatten(1, (3, 4, 4))(lucid.zeros(8, 48)).shape
+    lucid.Size([8, 3, 4, 4])
+    """
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
         super().__init__()

@@ -60,18 +60,31 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (N, C, L) or (C, L); the base class says how."""
+    """Instance normalisation of (N, C, L) or (C, L); the base class says how.
+
+    >>> nn.InstanceNorm1d(2)(lucid.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+    Tensor([[[-1.0,  1.0],
+             [-1.0,  1.0]]], requires_grad=False)
+    """
 
     _dimensions = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (N, C, H, W) or (C, H, W); the base class says how."""
+    """Instance normalisation of (N, C, H, W) or (C, H, W); the base class says how.
+
+    >>> nn.InstanceNorm2d(3, affine=True)(lucid.randn(2, 3, 4, 4)).shape
+    lucid.Size([2, 3, 4, 4])
+    """
 
     _dimensions = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W); the base class says how."""
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W); the base class says how.
+
+    >>> nn.InstanceNorm3d(3)(lucid.randn(2, 3, 4, 4, 4)).shape
+    lucid.Size([2, 3, 4, 4, 4])
+    """
 
     _dimensions = 5

@@ -16,7 +16,13 @@ from .linear import Linear
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` whose `in_features` is the last dimension of its first input."""
+    """A `Linear` whose `in_features` is the last dimension of its first input.
+
+    >>> layer = nn.LazyLinear(3)
+    >>> y = layer(lucid.randn(4, 7))
+    >>> layer
+    Linear(in_features=7, out_features=3, bias=True)
+    """
 
     cls_to_become = Linear
 
@@ -106,37 +112,73 @@ class _LazyConvTranspose(_LazyConv):
 
 
 class LazyConv1d(_LazyPlainConv, Conv1d):
-    """A `Conv1d` whose `in_channels` are those of its first input."""
+    """A `Conv1d` whose `in_channels` are those of its first input.
+
+    >>> layer = nn.LazyConv1d(16, kernel_size=3)
+    >>> y = layer(lucid.randn(4, 6, 10))
+    >>> layer
+    Conv1d(6, 16, kernel_size=(3,), stride=(1,))
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyPlainConv, Conv2d):
-    """A `Conv2d` whose `in_channels` are those of its first input."""
+    """A `Conv2d` whose `in_channels` are those of its first input.
+
+    >>> layer = nn.LazyConv2d(16, kernel_size=3)
+    >>> y = layer(lucid.randn(4, 6, 8, 8))
+    >>> layer
+    Conv2d(6, 16, kernel_size=(3, 3), stride=(1, 1))
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyPlainConv, Conv3d):
-    """A `Conv3d` whose `in_channels` are those of its first input."""
+    """A `Conv3d` whose `in_channels` are those of its first input.
+
+    >>> layer = nn.LazyConv3d(16, kernel_size=3)
+    >>> y = layer(lucid.randn(1, 6, 4, 4, 4))
+    >>> layer.in_channels
+    6
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A `ConvTranspose1d` whose `in_channels` are those of its first input."""
+    """A `ConvTranspose1d` whose `in_channels` are those of its first input.
+
+    >>> layer = nn.LazyConvTranspose1d(16, kernel_size=3)
+    >>> y = layer(lucid.randn(4, 6, 10))
+    >>> layer.in_channels, y.shape
+    (6, lucid.Size([4, 16, 12]))
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A `ConvTranspose2d` whose `in_channels` are those of its first input."""
+    """A `ConvTranspose2d` whose `in_channels` are those of its first input.
+
+    >>> layer = nn.LazyConvTranspose2d(16, kernel_size=3)
+    >>> y = layer(lucid.randn(4, 6, 8, 8))
+    >>> layer.in_channels, y.shape
+    (6, lucid.Size([4, 16, 10, 10]))
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A `ConvTranspose3d` whose `in_channels` are those of its first input."""
+    """A `ConvTranspose3d` whose `in_channels` are those of its first input.
+
+    >>> layer = nn.LazyConvTranspose3d(8, kernel_size=2)
+    >>> y = layer(lucid.randn(1, 6, 4, 4, 4))
+    >>> layer.in_channels, y.shape
+    (6, lucid.Size([1, 8, 5, 5, 5]))
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -173,37 +215,73 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A `BatchNorm1d` whose `num_features` is dimension 1 of its first input."""
+    """A `BatchNorm1d` whose `num_features` is dimension 1 of its first input.
+
+    >>> layer = nn.LazyBatchNorm1d()
+    >>> y = layer(lucid.randn(8, 4))
+    >>> layer
+    BatchNorm1d(4, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A `BatchNorm2d` whose `num_features` is dimension 1 of its first input."""
+    """A `BatchNorm2d` whose `num_features` is dimension 1 of its first input.
+
+    >>> layer = nn.LazyBatchNorm2d()
+    >>> y = layer(lucid.randn(8, 4, 3, 3))
+    >>> layer.num_features
+    4
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A `BatchNorm3d` whose `num_features` is dimension 1 of its first input."""
+    """A `BatchNorm3d` whose `num_features` is dimension 1 of its first input.
+
+    >>> layer = nn.LazyBatchNorm3d()
+    >>> y = layer(lucid.randn(8, 4, 2, 2, 2))
+    >>> layer.num_features
+    4
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An `InstanceNorm1d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default."""
+    """An `InstanceNorm1d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default.
+
+    >>> layer = nn.LazyInstanceNorm1d()
+    >>> y = layer(lucid.randn(8, 4, 3))
+    >>> layer.num_features
+    4
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An `InstanceNorm2d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default."""
+    """An `InstanceNorm2d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default.
+
+    >>> layer = nn.LazyInstanceNorm2d()
+    >>> y = layer(lucid.randn(8, 4, 3, 3))
+    >>> layer.num_features
+    4
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An `InstanceNorm3d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default."""
+    """An `InstanceNorm3d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default.
+
+    >>> layer = nn.LazyInstanceNorm3d()
+    >>> y = layer(lucid.randn(8, 4, 2, 2, 2))
+    >>> layer.num_features
+    4
+    """
 
     cls_to_become = InstanceNorm3d
 

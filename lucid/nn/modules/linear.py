@@ -13,7 +13,11 @@ from .module import Module
 
 
 class Identity(Module):
-    """Returns its input. Any arguments are accepted and ignored."""
+    """Returns its input. Any arguments are accepted and ignored.
+
+    >>> nn.Identity()(lucid.tensor([1.0, 2.0]))
+    Tensor([1.0, 2.0], requires_grad=False)
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -28,6 +32,12 @@ class Linear(Module):
 
     `weight` is (out_features, in_features), `bias` (out_features,) or None; both start uniformly distributed within
     1 / sqrt(in_features).
+
+    >>> layer = nn.Linear(20, 30)
+    >>> layer(lucid.randn(128, 20)).shape
+    lucid.Size([128, 30])
+    >>> layer.weight.shape, layer.bias.shape
+    (lucid.Size([30, 20]), lucid.Size([30]))
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -54,7 +64,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A linear layer that PyTorch's dynamic quantization leaves alone; here a linear layer."""
+    """`Linear` under the name that PyTorch shows for the output projection of `MultiheadAttention`."""
 
 
 class Bilinear(Module):
@@ -62,6 +72,9 @@ class Bilinear(Module):
 
     `weight` is (out_features, in1_features, in2_features), `bias` (out_features,) or None; both start uniformly distributed
     within 1 / sqrt(in1_features). Raises ValueError for an `in1_features` below 1.
+
+    >>> nn.Bilinear(2, 3, 4)(lucid.randn(8, 2), lucid.randn(8, 3)).shape
+    lucid.Size([8, 4])
     """
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,

@@ -37,7 +37,14 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """The absolute difference."""
+    """The absolute difference.
+
+    `input` and `target` have one shape (others that broadcast give a UserWarning); ``reduction='none'`` keeps it, 'mean'
+    and 'sum' give a 0-d tensor.
+
+    >>> nn.L1Loss()(lucid.tensor([1.0, 5.0]), lucid.tensor([0.0, 3.0]))
+    Tensor(1.5, requires_grad=False)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Two tensors of one shape."""
@@ -45,7 +52,14 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The squared difference."""
+    """The squared difference.
+
+    `input` and `target` have one shape (others that broadcast give a UserWarning); ``reduction='none'`` keeps it, 'mean'
+    and 'sum' give a 0-d tensor.
+
+    >>> nn.MSELoss()(lucid.tensor([1.0, 5.0]), lucid.tensor([0.0, 3.0]))
+    Tensor(2.5, requires_grad=False)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Two tensors of one shape."""
@@ -53,7 +67,11 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """The squared difference where it is below `beta`, the absolute difference elsewhere, joined smoothly."""
+    """The squared difference where it is below `beta`, the absolute difference elsewhere, joined smoothly.
+
+    >>> nn.SmoothL1Loss(reduction="none")(lucid.tensor([0.5, 4.0]), lucid.tensor([0.0, 0.0]))
+    Tensor([0.125, 3.500], requires_grad=False)
+    """
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
@@ -66,7 +84,11 @@ class SmoothL1Loss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of log-probabilities `input` from probabilities, or log-probabilities, `target`."""
+    """The Kullback-Leibler divergence of log-probabilities `input` from probabilities, or log-probabilities, `target`.
+
+    >>> nn.KLDivLoss(reduction="batchmean")(lucid.tensor([[0.5, 0.5]]).log(), lucid.tensor([[1.0, 0.0]]))
+    Tensor(0.6931, requires_grad=False)
+    """
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
@@ -79,7 +101,11 @@ class KLDivLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """The negative log-likelihood of classes, given log-probabilities; `weight` has one number for each class."""
+    """The negative log-likelihood of classes, given log-probabilities; `weight` has one number for each class.
+
+    >>> nn.NLLLoss()(lucid.tensor([[0.25, 0.75]]).log(), lucid.tensor([1]))
+    Tensor(0.2877, requires_grad=False)
+    """
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -92,7 +118,14 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of classes, or of class probabilities, given logits; `weight` has one number for each class."""
+    """The cross entropy of classes, or of class probabilities, given logits; `weight` has one number for each class.
+
+    >>> logits = lucid.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    >>> nn.CrossEntropyLoss(reduction="none")(logits, lucid.tensor([0, 2]))
+    Tensor([0.2395, 0.0134], requires_grad=False)
+    >>> nn.CrossEntropyLoss(label_smoothing=0.1)(logits, lucid.tensor([0, 2]))
+    Tensor(0.3598, requires_grad=False)
+    """
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
@@ -111,6 +144,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     `CrossEntropyLoss` for logits (N, num_classes, *out_features).
 
     Raises RuntimeError for weights of another shape than (num_classes,) and for a `label_smoothing` outside [0, 1].
+
+    >>> loss = nn.LinearCrossEntropyLoss(8, 20)
+    >>> loss(lucid.randn(4, 8), lucid.tensor([0, 3, 7, 19])).shape
+    lucid.Size([])
     """
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
@@ -139,7 +176,14 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross entropy of probabilities."""
+    """The binary cross entropy of probabilities.
+
+    `input` holds probabilities, `target` numbers from 0 to 1, of one shape; logarithms are at least -100. Raises
+    RuntimeError outside [0, 1].
+
+    >>> nn.BCELoss()(lucid.tensor([0.5, 0.75]), lucid.tensor([1.0, 1.0]))
+    Tensor(0.4904, requires_grad=False)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Two tensors of one shape."""
@@ -147,7 +191,11 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """The binary cross entropy of logits; `pos_weight` multiplies the positive targets."""
+    """The binary cross entropy of logits; `pos_weight` multiplies the positive targets.
+
+    >>> nn.BCEWithLogitsLoss(reduction="none")(lucid.tensor([0.0, 2.0]), lucid.tensor([1.0, 1.0]))
+    Tensor([0.6931, 0.1269], requires_grad=False)
+    """
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
@@ -161,7 +209,12 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 
 class CTCLoss(_Loss):
-    """The loss of sequences whose alignment is not known: see `F.ctc_loss`."""
+    """The loss of sequences whose alignment is not known: see `F.ctc_loss`.
+
+    >>> log_probs = lucid.zeros(3, 1, 2).log_softmax(2)  # (time, batch, classes)
+    >>> nn.CTCLoss()(log_probs, lucid.tensor([[1]]), lucid.tensor([3]), lucid.tensor([1]))
+    Tensor(0.2877, requires_grad=False)
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
@@ -174,7 +227,11 @@ class CTCLoss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """The squared difference up to `delta`, the absolute difference times `delta` beyond, joined smoothly."""
+    """The squared difference up to `delta`, the absolute difference times `delta` beyond, joined smoothly.
+
+    >>> nn.HuberLoss(reduction="none")(lucid.tensor([0.5, 4.0]), lucid.tensor([0.0, 0.0]))
+    Tensor([0.125, 3.500], requires_grad=False)
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -186,7 +243,11 @@ class HuberLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log-likelihood of counts under Poisson distributions."""
+    """The negative log-likelihood of counts under Poisson distributions.
+
+    >>> nn.PoissonNLLLoss()(lucid.tensor([0.0, 1.0]), lucid.tensor([1.0, 2.0]))
+    Tensor(0.8591, requires_grad=False)
+    """
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -202,7 +263,11 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log-likelihood under normal distributions of given means and variances."""
+    """The negative log-likelihood under normal distributions of given means and variances.
+
+    >>> nn.GaussianNLLLoss()(lucid.tensor([0.0, 1.0]), lucid.tensor([1.0, 1.0]), lucid.tensor([1.0, 1.0]))
+    Tensor(0.25, requires_grad=False)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -215,7 +280,11 @@ class GaussianNLLLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The distance where the target is 1, ``max(0, margin - distance)`` where it is -1."""
+    """The distance where the target is 1, ``max(0, margin - distance)`` where it is -1.
+
+    >>> nn.HingeEmbeddingLoss()(lucid.tensor([0.5, 0.25]), lucid.tensor([1, -1]))
+    Tensor(0.625, requires_grad=False)
+    """
 
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -228,7 +297,11 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """``max(0, margin - target * (input1 - input2))``."""
+    """``max(0, margin - target * (input1 - input2))``.
+
+    >>> nn.MarginRankingLoss()(lucid.tensor([1.0, 1.0]), lucid.tensor([0.0, 3.0]), lucid.tensor([1, 1]))
+    Tensor(1.0, requires_grad=False)
+    """
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -241,7 +314,11 @@ class MarginRankingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
+
+    >>> nn.CosineEmbeddingLoss()(lucid.tensor([[1.0, 0.0]]), lucid.tensor([[0.0, 1.0]]), lucid.tensor([1]))
+    Tensor(1.0, requires_grad=False)
+    """
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -254,7 +331,11 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """``log(1 + exp(-target * input))`` for targets of 1 and -1."""
+    """``log(1 + exp(-target * input))`` for targets of 1 and -1.
+
+    >>> nn.SoftMarginLoss()(lucid.tensor([0.0, 1.0]), lucid.tensor([1.0, -1.0]))
+    Tensor(1.0032, requires_grad=False)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Two tensors of one shape."""
@@ -262,7 +343,11 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The hinge of the scores of the other classes against that of the target. Raises ValueError for other `p` than 1 and 2."""
+    """The hinge of the scores of the other classes against that of the target. Raises ValueError for other `p` than 1 and 2.
+
+    >>> nn.MultiMarginLoss()(lucid.tensor([[0.1, 0.2, 0.4, 0.8]]), lucid.tensor([3]))
+    Tensor(0.325, requires_grad=False)
+    """
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -280,7 +365,11 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """The hinge of the scores of other classes against those of all labels of a sample."""
+    """The hinge of the scores of other classes against those of all labels of a sample.
+
+    >>> nn.MultiLabelMarginLoss()(lucid.tensor([[0.1, 0.2, 0.4, 0.8]]), lucid.tensor([[3, 0, -1, 1]]))
+    Tensor(0.85, requires_grad=False)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """(N, C) and integers (N, C): labels up to the first -1; or without N."""
@@ -288,7 +377,11 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean binary cross entropy of the logits of all classes."""
+    """The mean binary cross entropy of the logits of all classes.
+
+    >>> nn.MultiLabelSoftMarginLoss()(lucid.tensor([[2.0, -2.0]]), lucid.tensor([[1.0, 0.0]]))
+    Tensor(0.1269, requires_grad=False)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Two tensors (N, C)."""
@@ -296,7 +389,11 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """``max(0, margin + |anchor - positive| - |anchor - negative|)``. Raises ValueError for a margin that is not positive."""
+    """``max(0, margin + |anchor - positive| - |anchor - negative|)``. Raises ValueError for a margin that is not positive.
+
+    >>> nn.TripletMarginLoss()(lucid.tensor([[0.0]]), lucid.tensor([[1.0]]), lucid.tensor([[1.5]]))
+    Tensor(0.5, requires_grad=False)
+    """
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -315,7 +412,12 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of the caller's; None is the Euclidean one."""
+    """`TripletMarginLoss` with a distance of the caller's; None is the Euclidean one.
+
+    >>> loss = nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(1))
+    >>> loss(lucid.tensor([[0.0]]), lucid.tensor([[1.0]]), lucid.tensor([[1.5]]))
+    Tensor(0.5, requires_grad=False)
+    """
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:
@@ -333,7 +435,11 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` by its old name, with a FutureWarning."""
+    """`NLLLoss` by its old name, with a FutureWarning.
+
+    >>> nn.NLLLoss2d()(lucid.tensor([0.25, 0.75]).log().view(1, 2, 1, 1), lucid.tensor([[[1]]]))
+    Tensor(0.2877, requires_grad=False)
+    """
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.", FutureWarning,

@@ -12,11 +12,26 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class LayerNorm(Module):
+class _Scaling(Module):
+    """Layers with a `weight` and perhaps a `bias`, which may be None."""
+
+    def reset_parameters(self) -> None:
+        """Start with weight 1 and bias 0."""
+        for name, start in (("weight", init.ones_), ("bias", init.zeros_)):
+            parameter = getattr(self, name, None)
+            if parameter is not None:
+                start(parameter)
+
+
+class LayerNorm(_Scaling):
     """Normalises over the last dimensions, those of `normalized_shape`: mean 0 and variance 1.
 
     With `elementwise_affine` the result is multiplied by `weight` and, with `bias`, shifted by `bias`, both of
     `normalized_shape`. Raises RuntimeError for an input that does not end in `normalized_shape`.
+
+    >>> nn.LayerNorm(2)(lucid.tensor([[1.0, 3.0], [10.0, 30.0]]))
+    Tensor([[-1.0,  1.0],
+            [-1.0,  1.0]], requires_grad=True)
     """
 
     def __init__(self, normalized_shape: int | Iterable[int], eps: float = 1e-5, elementwise_affine: bool = True,
@@ -32,13 +47,6 @@ class LayerNorm(Module):
             "bias", Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine and bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Start with weight 1 and bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
     def forward(self, input: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
         weight, bias = self._tensors("weight", "bias")
@@ -50,11 +58,14 @@ class LayerNorm(Module):
                 f"bias={self.bias is not None}")
 
 
-class RMSNorm(Module):
+class RMSNorm(_Scaling):
     """Divides by the root of the mean square over the last dimensions, those of `normalized_shape`; times `weight`.
 
     `eps` is added to the mean square; None is that of `nn.functional.rms_norm`. There is no weight without
     `elementwise_affine`.
+
+    >>> nn.RMSNorm(2)(lucid.tensor([[3.0, 4.0]])).detach()
+    Tensor([[0.8485, 1.1314]], requires_grad=False)
     """
 
     def __init__(self, normalized_shape: int | Iterable[int], eps: float | None = None, elementwise_affine: bool = True,
@@ -68,11 +79,6 @@ class RMSNorm(Module):
             "weight", Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine else None)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Start with weight 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-
     def forward(self, input: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -82,11 +88,14 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(_Scaling):
     """Normalises each of `num_groups` groups of channels of each sample of (N, C, *): mean 0 and variance 1.
 
     With `affine` the result is multiplied by `weight` and, with `bias`, shifted by `bias`, one number for each channel. Raises
     ValueError if the groups do not divide the channels.
+
+    >>> nn.GroupNorm(2, 4)(lucid.tensor([[1.0, 3.0, 10.0, 30.0]]))
+    Tensor([[-1.0,  1.0, -1.0,  1.0]], requires_grad=True)
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
@@ -103,13 +112,6 @@ class GroupNorm(Module):
         self.register_parameter("bias", Parameter(empty(num_channels, **options)) if affine and bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Start with weight 1 and bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, *) to the same shape."""
         weight, bias = self._tensors("weight", "bias")
@@ -125,6 +127,9 @@ class LocalResponseNorm(Module):
     """``x / (k + alpha * m) ** beta`` with m, the mean of x² over `size` neighbouring channels (Krizhevsky et al. 2012).
 
     (N, C, *) to the same shape; see `functional.local_response_norm`.
+
+    >>> nn.LocalResponseNorm(3, alpha=3.0, beta=1.0)(lucid.ones(1, 3, 1)).flatten()
+    Tensor([0.3333, 0.2500, 0.3333], requires_grad=False)
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
@@ -146,6 +151,9 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(LocalResponseNorm):
     """`LocalResponseNorm` of images (N, C, H, W) as PyTorch's module computes it: a window of an even `size` is one channel
     narrower, but divided by `size`, and the first channel counts in the windows of all that follow.
+
+    >>> nn.CrossMapLRN2d(3, alpha=3.0, beta=1.0)(lucid.ones(1, 3, 1, 1)).flatten()
+    Tensor([0.3333, 0.2500, 0.2500], requires_grad=False)
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -55,37 +55,65 @@ class _ZeroPad(_ConstantPadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Copies of `value` around the last one dimension."""
+    """Copies of `value` around the last one dimension.
+
+    >>> nn.ConstantPad1d((1, 2), 9.0)(lucid.tensor([[1.0, 2.0]]))
+    Tensor([[9.0, 1.0, 2.0, 9.0, 9.0]], requires_grad=False)
+    """
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Copies of `value` around the last two dimensions."""
+    """Copies of `value` around the last two dimensions.
+
+    >>> nn.ConstantPad2d((1, 0, 0, 1), 9.0)(lucid.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+    Tensor([[[9.0, 1.0, 2.0],
+             [9.0, 3.0, 4.0],
+             [9.0, 9.0, 9.0]]], requires_grad=False)
+    """
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Copies of `value` around the last three dimensions."""
+    """Copies of `value` around the last three dimensions.
+
+    >>> nn.ConstantPad3d(1, 9.0)(lucid.zeros(1, 2, 2, 2)).shape
+    lucid.Size([1, 4, 4, 4])
+    """
 
     _dims = 3
 
 
 class ZeroPad1d(_ZeroPad):
-    """Zeros around the last one dimension."""
+    """Zeros around the last one dimension.
+
+    >>> nn.ZeroPad1d((1, 2))(lucid.tensor([[1.0, 2.0]]))
+    Tensor([[0.0, 1.0, 2.0, 0.0, 0.0]], requires_grad=False)
+    """
 
     _dims = 1
 
 
 class ZeroPad2d(_ZeroPad):
-    """Zeros around the last two dimensions."""
+    """Zeros around the last two dimensions.
+
+    >>> nn.ZeroPad2d((1, 0, 0, 1))(lucid.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+    Tensor([[[0.0, 1.0, 2.0],
+             [0.0, 3.0, 4.0],
+             [0.0, 0.0, 0.0]]], requires_grad=False)
+    """
 
     _dims = 2
 
 
 class ZeroPad3d(_ZeroPad):
-    """Zeros around the last three dimensions."""
+    """Zeros around the last three dimensions.
+
+    >>> nn.ZeroPad3d(1)(lucid.zeros(1, 1, 2, 2, 2)).shape
+    lucid.Size([1, 1, 4, 4, 4])
+    """
 
     _dims = 3
 
@@ -95,19 +123,33 @@ class _ReflectionPadNd(_Pad):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """What mirrors at its edges would show around the last one dimension."""
+    """What mirrors at its edges would show around the last one dimension.
+
+    >>> nn.ReflectionPad1d(2)(lucid.tensor([[1.0, 2.0, 3.0]]))
+    Tensor([[3.0, 2.0, 1.0, 2.0, 3.0, 2.0, 1.0]], requires_grad=False)
+    """
 
     _dims = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """What mirrors at its edges would show around the last two dimensions."""
+    """What mirrors at its edges would show around the last two dimensions.
+
+    >>> nn.ReflectionPad2d((1, 0, 0, 1))(lucid.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+    Tensor([[[2.0, 1.0, 2.0],
+             [4.0, 3.0, 4.0],
+             [2.0, 1.0, 2.0]]], requires_grad=False)
+    """
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """What mirrors at its edges would show around the last three dimensions."""
+    """What mirrors at its edges would show around the last three dimensions.
+
+    >>> nn.ReflectionPad3d(1)(lucid.zeros(1, 1, 2, 2, 2)).shape
+    lucid.Size([1, 1, 4, 4, 4])
+    """
 
     _dims = 3
 
@@ -117,19 +159,33 @@ class _ReplicationPadNd(_Pad):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Copies of its edges around the last one dimension."""
+    """Copies of its edges around the last one dimension.
+
+    >>> nn.ReplicationPad1d(2)(lucid.tensor([[1.0, 2.0, 3.0]]))
+    Tensor([[1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0]], requires_grad=False)
+    """
 
     _dims = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Copies of its edges around the last two dimensions."""
+    """Copies of its edges around the last two dimensions.
+
+    >>> nn.ReplicationPad2d((1, 0, 0, 1))(lucid.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+    Tensor([[[1.0, 1.0, 2.0],
+             [3.0, 3.0, 4.0],
+             [3.0, 3.0, 4.0]]], requires_grad=False)
+    """
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Copies of its edges around the last three dimensions."""
+    """Copies of its edges around the last three dimensions.
+
+    >>> nn.ReplicationPad3d(1)(lucid.zeros(1, 1, 2, 2, 2)).shape
+    lucid.Size([1, 1, 4, 4, 4])
+    """
 
     _dims = 3
 
@@ -139,18 +195,32 @@ class _CircularPadNd(_Pad):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Its other end around the last one dimension."""
+    """Its other end around the last one dimension.
+
+    >>> nn.CircularPad1d((1, 2))(lucid.tensor([[[1.0, 2.0, 3.0]]]))
+    Tensor([[[3.0, 1.0, 2.0, 3.0, 1.0, 2.0]]], requires_grad=False)
+    """
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Its other end around the last two dimensions."""
+    """Its other end around the last two dimensions.
+
+    >>> nn.CircularPad2d((1, 0, 0, 1))(lucid.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+    Tensor([[[2.0, 1.0, 2.0],
+             [4.0, 3.0, 4.0],
+             [2.0, 1.0, 2.0]]], requires_grad=False)
+    """
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Its other end around the last three dimensions."""
+    """Its other end around the last three dimensions.
+
+    >>> nn.CircularPad3d(1)(lucid.zeros(1, 1, 2, 2, 2)).shape
+    lucid.Size([1, 1, 4, 4, 4])
+    """
 
     _dims = 3

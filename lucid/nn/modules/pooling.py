@@ -37,7 +37,11 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of each window of (N, C, L) or (C, L). Options as in `MaxPool2d`."""
+    """The largest element of each window of (N, C, L) or (C, L). Options as in `MaxPool2d`.
+
+    >>> nn.MaxPool1d(2)(lucid.tensor([[[1.0, 3.0, 5.0, 2.0]]]))
+    Tensor([[[3.0, 5.0]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.max_pool1d)
 
@@ -47,13 +51,23 @@ class MaxPool2d(_MaxPoolNd):
 
     `stride` is the size of the window by default. With `return_indices` the result is a pair with the flat positions of the
     maxima in their planes.
+
+    >>> nn.MaxPool2d(2)(lucid.arange(16.0).view(1, 1, 4, 4))
+    Tensor([[[[ 5.0,  7.0],
+              [13.0, 15.0]]]], requires_grad=False)
+    >>> nn.MaxPool2d(3, stride=2, padding=1)(lucid.randn(8, 16, 32, 32)).shape
+    lucid.Size([8, 16, 16, 16])
     """
 
     _function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `MaxPool2d`."""
+    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `MaxPool2d`.
+
+    >>> nn.MaxPool3d(2)(lucid.zeros(1, 3, 4, 4, 4)).shape
+    lucid.Size([1, 3, 2, 2, 2])
+    """
 
     _function = staticmethod(F.max_pool3d)
 
@@ -78,7 +92,12 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The maxima (N, C, L) or (C, L) of `MaxPool1d` back at their positions, and zeros elsewhere."""
+    """The maxima (N, C, L) or (C, L) of `MaxPool1d` back at their positions, and zeros elsewhere.
+
+    >>> y, indices = nn.MaxPool1d(2, return_indices=True)(lucid.tensor([[[1.0, 3.0, 5.0, 2.0]]]))
+    >>> nn.MaxUnpool1d(2)(y, indices)
+    Tensor([[[0.0, 3.0, 5.0, 0.0]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.max_unpool1d)
     _dimensions = 1
@@ -88,6 +107,11 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """The maxima (N, C, H, W) or (C, H, W) of `MaxPool2d` back at their positions, and zeros elsewhere.
 
     Where windows overlap, the last of those that found the same maximum counts.
+
+    >>> y, indices = nn.MaxPool2d(2, return_indices=True)(lucid.arange(4.0).view(1, 1, 2, 2))
+    >>> nn.MaxUnpool2d(2)(y, indices)
+    Tensor([[[[0.0, 0.0],
+              [0.0, 3.0]]]], requires_grad=False)
     """
 
     _function = staticmethod(F.max_unpool2d)
@@ -95,7 +119,12 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The maxima (N, C, D, H, W) or (C, D, H, W) of `MaxPool3d` back at their positions, and zeros elsewhere."""
+    """The maxima (N, C, D, H, W) or (C, D, H, W) of `MaxPool3d` back at their positions, and zeros elsewhere.
+
+    >>> y, indices = nn.MaxPool3d(2, return_indices=True)(lucid.arange(8.0).view(1, 1, 2, 2, 2))
+    >>> nn.MaxUnpool3d(2)(y, indices).flatten()
+    Tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0], requires_grad=False)
+    """
 
     _function = staticmethod(F.max_unpool3d)
     _dimensions = 3
@@ -135,6 +164,9 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
     The size of the result is `output_size`, or `output_ratio`, between 0 and 1, times that of the input. Raises ValueError for
     both, for neither, and for other ratios.
+
+    >>> nn.FractionalMaxPool2d(2, output_ratio=0.5)(lucid.randn(1, 3, 8, 8)).shape
+    lucid.Size([1, 3, 4, 4])
     """
 
     _function = staticmethod(F.fractional_max_pool2d)
@@ -142,14 +174,22 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The maxima of windows at random distances of (N, C, D, H, W) or (C, D, H, W). Options as in `FractionalMaxPool2d`."""
+    """The maxima of windows at random distances of (N, C, D, H, W) or (C, D, H, W). Options as in `FractionalMaxPool2d`.
+
+    >>> nn.FractionalMaxPool3d(2, output_size=3)(lucid.randn(1, 3, 8, 8, 8)).shape
+    lucid.Size([1, 3, 3, 3, 3])
+    """
 
     _function = staticmethod(F.fractional_max_pool3d)
     _dimensions = 3
 
 
 class AvgPool1d(Module):
-    """The mean of each window of (N, C, L) or (C, L). Options as in `AvgPool2d`."""
+    """The mean of each window of (N, C, L) or (C, L). Options as in `AvgPool2d`.
+
+    >>> nn.AvgPool1d(2)(lucid.tensor([[[1.0, 3.0, 5.0, 9.0]]]))
+    Tensor([[[2.0, 7.0]]], requires_grad=False)
+    """
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True) -> None:
@@ -197,13 +237,21 @@ class AvgPool2d(_AvgPoolNd):
 
     The sum is divided by the size of the window; without `count_include_pad` by the elements of the input in it; with
     `divisor_override` by that.
+
+    >>> nn.AvgPool2d(2)(lucid.arange(16.0).view(1, 1, 4, 4))
+    Tensor([[[[ 2.5,  4.5],
+              [10.5, 12.5]]]], requires_grad=False)
     """
 
     _function = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `AvgPool2d`."""
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `AvgPool2d`.
+
+    >>> nn.AvgPool3d(2, stride=1)(lucid.zeros(1, 3, 4, 4, 4)).shape
+    lucid.Size([1, 3, 3, 3, 3])
+    """
 
     _function = staticmethod(F.avg_pool3d)
 
@@ -229,19 +277,31 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The `norm_type`-norm of each window of (N, C, L) or (C, L)."""
+    """The `norm_type`-norm of each window of (N, C, L) or (C, L).
+
+    >>> nn.LPPool1d(2, kernel_size=2)(lucid.tensor([[[3.0, 4.0, 5.0, 12.0]]]))
+    Tensor([[[ 5.0, 13.0]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
-    """The `norm_type`-norm of each window of (N, C, H, W) or (C, H, W)."""
+    """The `norm_type`-norm of each window of (N, C, H, W) or (C, H, W).
+
+    >>> nn.LPPool2d(1, kernel_size=2)(lucid.arange(4.0).view(1, 1, 2, 2))
+    Tensor([[[[6.0]]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
-    """The `norm_type`-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """The `norm_type`-norm of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.LPPool3d(2, kernel_size=2)(lucid.ones(1, 1, 2, 2, 2))
+    Tensor([[[[[2.8284]]]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.lp_pool3d)
 
@@ -263,7 +323,11 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of as many windows as `output_size` says, of (N, C, L) or (C, L)."""
+    """The means of as many windows as `output_size` says, of (N, C, L) or (C, L).
+
+    >>> nn.AdaptiveAvgPool1d(2)(lucid.arange(6.0).view(1, 1, 6))
+    Tensor([[[1.0, 4.0]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
@@ -272,13 +336,20 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of as many windows as `output_size` says: (N, C, H, W) to (N, C, *output_size), or the same without N.
 
     None in `output_size` keeps the length of that dimension.
+
+    >>> nn.AdaptiveAvgPool2d((1, None))(lucid.zeros(2, 3, 8, 5)).shape
+    lucid.Size([2, 3, 1, 5])
     """
 
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W). None as in `AdaptiveAvgPool2d`."""
+    """The means of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W). None as in `AdaptiveAvgPool2d`.
+
+    >>> nn.AdaptiveAvgPool3d(2)(lucid.zeros(1, 3, 8, 6, 4)).shape
+    lucid.Size([1, 3, 2, 2, 2])
+    """
 
     _function = staticmethod(F.adaptive_avg_pool3d)
 
@@ -301,18 +372,30 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as `output_size` says, of (N, C, L) or (C, L)."""
+    """The maxima of as many windows as `output_size` says, of (N, C, L) or (C, L).
+
+    >>> nn.AdaptiveMaxPool1d(2)(lucid.arange(6.0).view(1, 1, 6))
+    Tensor([[[2.0, 5.0]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as `output_size` says, of (N, C, H, W) or (C, H, W)."""
+    """The maxima of as many windows as `output_size` says, of (N, C, H, W) or (C, H, W).
+
+    >>> nn.AdaptiveMaxPool2d(1)(lucid.arange(6.0).view(1, 1, 2, 3))
+    Tensor([[[[5.0]]]], requires_grad=False)
+    """
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W)."""
+    """The maxima of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.AdaptiveMaxPool3d(2)(lucid.zeros(1, 3, 8, 6, 4)).shape
+    lucid.Size([1, 3, 2, 2, 2])
+    """
 
     _function = staticmethod(F.adaptive_max_pool3d)

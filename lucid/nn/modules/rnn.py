@@ -25,6 +25,10 @@ class RNNBase(Module):
     hidden_size, hidden_size), with `bias` also ``bias_ih_lk`` and ``bias_hh_lk`` (gates * hidden_size,), and with `proj_size`
     ``weight_hr_lk`` (proj_size, hidden_size); those of the opposite direction end with ``_reverse``. All start uniformly
     distributed within 1 / sqrt(hidden_size). Raises ValueError or TypeError for sizes that make no network.
+
+    >>> layer = nn.RNNBase("GRU", 8, 16, num_layers=2)
+    >>> [name for name, _ in layer.named_parameters()][:4]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -181,19 +185,30 @@ class RNNBase(Module):
         return ", ".join(shown)
 
 
+def _refuse_projection(size: Any) -> None:
+    if size is not None:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
 class RNN(RNNBase):
     """An Elman network: ``h = tanh(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh)``, or ``nonlinearity='relu'``.
 
     Takes and gives what `LSTM` does, with a state of one tensor h. Raises ValueError for another nonlinearity.
+
+    >>> layer = nn.RNN(8, 16, nonlinearity="relu")
+    >>> output, h = layer(lucid.randn(5, 4, 8))  # (time, batch, features)
+    >>> output.shape, h.shape
+    (lucid.Size([5, 4, 16]), lucid.Size([1, 4, 16]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any,
-                 **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
+                 dtype: Any = None, *, proj_size: None = None) -> None:
+        _refuse_projection(proj_size)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout,
+                         bidirectional, 0, device, dtype)
         self.nonlinearity = nonlinearity
 
 
@@ -205,27 +220,45 @@ class LSTM(RNNBase):
     in the last layer, those of the reverse direction behind those of the forward one. States are (num_layers * directions,
     batch, features), zeros by default; h has `hidden_size` features, or `proj_size` if that is positive. `dropout` acts on
     the outputs of all layers but the last. Raises ValueError and RuntimeError for tensors of other shapes.
+
+    >>> layer = nn.LSTM(8, 16, batch_first=True, bidirectional=True)
+    >>> output, (h, c) = layer(lucid.randn(4, 5, 8))
+    >>> output.shape, h.shape, c.shape
+    (lucid.Size([4, 5, 32]), lucid.Size([2, 4, 16]), lucid.Size([2, 4, 16]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", input_size, hidden_size, *args, **kwargs)
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None
+                 ) -> None:
+        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size,
+                         device, dtype)
 
 
 class GRU(RNNBase):
     """A gated recurrent unit: ``h = (1 - z) * n + z * h``, with gates r, z, n and ``n = tanh(... + r * (weight_hn @ h + b))``.
 
     Takes and gives what `LSTM` does, with a state of one tensor h.
+
+    >>> layer = nn.GRU(8, 16, num_layers=2, batch_first=True)
+    >>> output, h = layer(lucid.randn(4, 5, 8))
+    >>> output.shape, h.shape
+    (lucid.Size([4, 5, 16]), lucid.Size([2, 4, 16]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        super().__init__("GRU", input_size, hidden_size, *args, **kwargs)
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+                 dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None, *,
+                 proj_size: None = None) -> None:
+        _refuse_projection(proj_size)
+        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
 
 
 class RNNCellBase(Module):
     """What the cells share: `weight_ih` (gates * hidden_size, input_size), `weight_hh` (gates * hidden_size, hidden_size), and
     `bias_ih`, `bias_hh` (gates * hidden_size,) or None, uniformly distributed within 1 / sqrt(hidden_size) at first.
+
+    >>> cell = nn.RNNCellBase(8, 16, bias=True, num_chunks=3)
+    >>> cell.weight_ih.shape, cell.weight_hh.shape
+    (lucid.Size([48, 8]), lucid.Size([48, 16]))
     """
 
     _mode: str
@@ -284,6 +317,12 @@ class RNNCell(RNNCellBase):
     """One step of `RNN`: ``tanh(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh)``, or ``nonlinearity='relu'``.
 
     Raises RuntimeError in the call for another nonlinearity, and for shapes that do not fit.
+
+    >>> cell, h = nn.RNNCell(8, 16), lucid.zeros(4, 16)
+    >>> for x in lucid.randn(5, 4, 8):
+    ...     h = cell(x, h)
+    >>> h.shape
+    lucid.Size([4, 16])
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
@@ -303,7 +342,16 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of `LSTM`, with a state (h, c)."""
+    """One step of `LSTM`, with a state (h, c).
+
+    `input` is (N, input_size) or (input_size,), h and c are (N, hidden_size) or (hidden_size,), by default zeros.
+
+    >>> cell, state = nn.LSTMCell(8, 16), None
+    >>> for x in lucid.randn(5, 4, 8):
+    ...     state = cell(x, state)
+    >>> state[0].shape, state[1].shape
+    (lucid.Size([4, 16]), lucid.Size([4, 16]))
+    """
 
     _mode = "LSTM"
 
@@ -317,7 +365,16 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of `GRU`."""
+    """One step of `GRU`.
+
+    `input` is (N, input_size) or (input_size,), the state (N, hidden_size) or (hidden_size,), by default zeros.
+
+    >>> cell, h = nn.GRUCell(8, 16), lucid.zeros(4, 16)
+    >>> for x in lucid.randn(5, 4, 8):
+    ...     h = cell(x, h)
+    >>> h.shape
+    lucid.Size([4, 16])
+    """
 
     _mode = "GRU"
 

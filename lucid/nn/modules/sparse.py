@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import _dtypes
 from ...autograd.grad_mode import no_grad
 from ...ops.creation.creation import empty
 from ...tensor import Tensor
@@ -30,17 +31,35 @@ class _Table(Module):
             self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
             self.reset_parameters()
         elif weight.shape == (num_embeddings, embedding_dim):
-            self.weight = Parameter(weight)
+            self.weight = Parameter(weight, requires_grad=_dtypes.is_differentiable(weight.dtype))
         else:
             raise AssertionError(f"Shape of weight does not match num_embeddings and embedding_dim: {tuple(weight.shape)}, "
                                  f"{num_embeddings}, {embedding_dim}")
 
     def reset_parameters(self) -> None:
-        """Draw a new table; the row of the padding is zeros."""
+        """Draw a new table; the row of the padding is zeros.
+
+        >>> layer = nn.Embedding(3, 2, padding_idx=0)
+        >>> layer.reset_parameters()
+        >>> layer.weight[0].detach()
+        Tensor([0.0, 0.0], requires_grad=False)
+        """
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx] = 0
+
+
+    def _options(self) -> str:
+        """The options of both for `extra_repr`; what has its default is left out."""
+        text = ""
+        if self.max_norm is not None:
+            text += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        return text
 
 
 class Embedding(_Table):
@@ -49,6 +68,12 @@ class Embedding(_Table):
     `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros and
     gets no gradient. With `max_norm`, rows that are looked up are first scaled down to that norm.
     Raises IndexError for a number outside the table, AssertionError for a `padding_idx` outside it.
+
+    >>> layer = nn.Embedding(10, 3, padding_idx=0)
+    >>> layer(lucid.tensor([[1, 2], [4, 0]])).shape
+    lucid.Size([2, 2, 3])
+    >>> layer(lucid.tensor([0]))
+    Tensor([[0.0, 0.0, 0.0]], requires_grad=True)
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -73,12 +98,7 @@ class Embedding(_Table):
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
             text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        text += self._options()
         if self.sparse:
             text += ", sparse=True"
         return text
@@ -89,6 +109,10 @@ class Embedding(_Table):
                         sparse: bool = False) -> Embedding:
         """An embedding over a given table, which is not trained unless ``freeze=False``. Raises AssertionError unless it has
         2 dimensions.
+
+        >>> layer = nn.Embedding.from_pretrained(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        >>> layer(lucid.tensor([1])), layer.weight.requires_grad
+        (Tensor([[3.0, 4.0]], requires_grad=False), False)
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -103,6 +127,11 @@ class EmbeddingBag(_Table):
     `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros, is left out
     of bags and gets no gradient. With `max_norm`, rows that are looked up are first scaled down to that norm.
     Raises AssertionError for a `padding_idx` outside the table.
+
+    >>> layer = nn.EmbeddingBag.from_pretrained(lucid.tensor([[1.0], [2.0], [4.0]]), mode="sum")
+    >>> layer(lucid.tensor([0, 2, 1]), offsets=lucid.tensor([0, 2]))
+    Tensor([[5.0],
+            [2.0]], requires_grad=False)
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
@@ -126,12 +155,7 @@ class EmbeddingBag(_Table):
     def extra_repr(self) -> str:
         """Sizes and mode; what else has its default is left out."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        text += self._options()
         text += f", mode={self.mode!r}"
         return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
 
@@ -141,6 +165,10 @@ class EmbeddingBag(_Table):
                         include_last_offset: bool = False, padding_idx: int | None = None) -> EmbeddingBag:
         """Bags of rows of a given table, which is not trained unless ``freeze=False``. Raises AssertionError unless it has 2
         dimensions.
+
+        >>> layer = nn.EmbeddingBag.from_pretrained(lucid.tensor([[1.0], [2.0], [4.0]]), mode="sum")
+        >>> layer(lucid.tensor([[0, 2]]))
+        Tensor([[5.0]], requires_grad=False)
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

@@ -95,6 +95,11 @@ class TransformerEncoderLayer(_Layer):
 
     Source: Vaswani et al., "Attention is all you need", 2017; for `norm_first` Xiong et al., "On layer normalization in the
     transformer architecture", 2020.
+
+    >>> layer = nn.TransformerEncoderLayer(8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> causal = nn.Transformer.generate_square_subsequent_mask(5)
+    >>> layer(lucid.randn(2, 5, 8), src_mask=causal).shape
+    lucid.Size([2, 5, 8])
     """
 
     __constants__ = ["norm_first"]  # noqa: RUF012
@@ -126,6 +131,10 @@ class TransformerDecoderLayer(_Layer):
     """Attention of a sequence to itself, attention to the result of the encoder, then a network on each position.
 
     Arguments and source as for `TransformerEncoderLayer`.
+
+    >>> layer = nn.TransformerDecoderLayer(8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> layer(lucid.randn(2, 3, 8), memory=lucid.randn(2, 5, 8)).shape
+    lucid.Size([2, 3, 8])
     """
 
     __constants__ = ["norm_first"]  # noqa: RUF012
@@ -162,6 +171,10 @@ class TransformerEncoder(Module):
     """`num_layers` copies of `encoder_layer`, one after the other, then `norm`.
 
     There are no nested tensors: `enable_nested_tensor` and `mask_check` are kept and have no effect.
+
+    >>> layer = nn.TransformerEncoderLayer(8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> nn.TransformerEncoder(layer, num_layers=2)(lucid.randn(2, 5, 8)).shape
+    lucid.Size([2, 5, 8])
     """
 
     __constants__ = ["norm"]  # noqa: RUF012
@@ -183,11 +196,21 @@ class TransformerEncoder(Module):
         is_causal = _is_causal(mask, is_causal, src, self.layers[0].self_attn.batch_first)
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
+        src = self._padded(src, mask, padding)
         return src if self.norm is None else self.norm(src)
+
+    def _padded(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
+        """What the layers gave, with whatever is to stand at padded positions."""
+        return src
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of `decoder_layer`, one after the other, then `norm`."""
+    """`num_layers` copies of `decoder_layer`, one after the other, then `norm`.
+
+    >>> layer = nn.TransformerDecoderLayer(8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> nn.TransformerDecoder(layer, num_layers=2)(lucid.randn(2, 3, 8), lucid.randn(2, 5, 8)).shape
+    lucid.Size([2, 3, 8])
+    """
 
     __constants__ = ["norm"]  # noqa: RUF012
 
@@ -213,6 +236,10 @@ class Transformer(Module):
     """An encoder and a decoder; both end in a `LayerNorm`. `custom_encoder` and `custom_decoder` take their places.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    >>> model = nn.Transformer(8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16, batch_first=True)
+    >>> model(lucid.randn(2, 5, 8), lucid.randn(2, 3, 8)).shape
+    lucid.Size([2, 3, 8])
     """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
@@ -257,7 +284,13 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The causal mask (sz, sz): 0 where a position may look, -inf above the diagonal."""
+        """The causal mask (sz, sz): 0 where a position may look, -inf above the diagonal.
+
+        >>> nn.Transformer.generate_square_subsequent_mask(3)
+        Tensor([[ 0.0, -inf, -inf],
+                [ 0.0,  0.0, -inf],
+                [ 0.0,  0.0,  0.0]], requires_grad=False)
+        """
         return _causal_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:

@@ -9,7 +9,13 @@ from .module import Module
 
 
 class Upsample(Module):
-    """Resizes (N, C, …) to `size` or by `scale_factor`; modes and options as in `functional.interpolate`."""
+    """Resizes (N, C, …) to `size` or by `scale_factor`; modes and options as in `functional.interpolate`.
+
+    >>> nn.Upsample(scale_factor=2)(lucid.tensor([[[1.0, 2.0]]]))
+    Tensor([[[1.0, 1.0, 2.0, 2.0]]], requires_grad=False)
+    >>> nn.Upsample(size=5, mode="linear", align_corners=True)(lucid.tensor([[[1.0, 2.0]]]))
+    Tensor([[[1.00, 1.25, 1.50, 1.75, 2.00]]], requires_grad=False)
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:
@@ -36,21 +42,36 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` of (N, C, H, W) in mode 'nearest'."""
+    """`Upsample` of (N, C, H, W) in mode 'nearest'.
+
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(lucid.tensor([[[[1.0, 2.0]]]]))
+    Tensor([[[[1.0, 1.0, 2.0, 2.0],
+              [1.0, 1.0, 2.0, 2.0]]]], requires_grad=False)
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` of (N, C, H, W) in mode 'bilinear', with the corners aligned."""
+    """`Upsample` of (N, C, H, W) in mode 'bilinear', with the corners aligned.
+
+    >>> nn.UpsamplingBilinear2d(size=(2, 3))(lucid.arange(4.0).view(1, 1, 2, 2))
+    Tensor([[[[0.0, 0.5, 1.0],
+              [2.0, 2.5, 3.0]]]], requires_grad=False)
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class PixelShuffle(Module):
-    """(…, C * r * r, H, W) to (…, C, H * r, W * r)."""
+    """(…, C * r * r, H, W) to (…, C, H * r, W * r).
+
+    >>> nn.PixelShuffle(2)(lucid.arange(4.0).view(1, 4, 1, 1))
+    Tensor([[[[0.0, 1.0],
+              [2.0, 3.0]]]], requires_grad=False)
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -66,7 +87,11 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(…, C, H * r, W * r) to (…, C * r * r, H, W)."""
+    """(…, C, H * r, W * r) to (…, C * r * r, H, W).
+
+    >>> nn.PixelUnshuffle(2)(lucid.zeros(1, 3, 8, 8)).shape
+    lucid.Size([1, 12, 4, 4])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -82,7 +107,11 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of (N, C, …) dealt out anew: the first of each of `groups` groups, then the second, …"""
+    """The channels of (N, C, …) dealt out anew: the first of each of `groups` groups, then the second, …
+
+    >>> nn.ChannelShuffle(2)(lucid.arange(4.0).view(1, 4, 1, 1)).flatten()
+    Tensor([0.0, 2.0, 1.0, 3.0], requires_grad=False)
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()

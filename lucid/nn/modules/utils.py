@@ -42,6 +42,9 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """`device`, `dtype` and `memory_format` of the keywords of a constructor, also those in its keyword `factory_kwargs`.
 
     Raises TypeError for other keywords, and for one that is given twice.
+
+    >>> nn.factory_kwargs({"dtype": lucid.float64})
+    {'dtype': dtype('float64')}
     """
     if kwargs is None:
         return {}
@@ -54,3 +57,22 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
             raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
         found[key] = kwargs[key]
     return found
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take `prefix` off the keys of a state dict that begin with it, in place, and off those of its metadata: "module." is what
+    `DataParallel` puts there.
+
+    >>> from lucid.nn.modules.utils import consume_prefix_in_state_dict_if_present
+    >>> state = nn.DataParallel(nn.Linear(2, 3)).state_dict()
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> list(state)
+    ['weight', 'bias']
+    """
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in list(metadata):
+        if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
+            metadata[key.removeprefix(prefix) if key.startswith(prefix) else ""] = metadata.pop(key)

@@ -1,5 +1,11 @@
 """Wrappers of PyTorch for several devices and processes. lucid trains in one process on one device: they call the module that
 they wrap, which is their attribute `module`, so that its names in the `state_dict` begin with it.
+
+`scatter_gather`: parts of tensors for several devices, and back.
+
+>>> model = nn.DataParallel(nn.Linear(2, 3))
+>>> list(model.state_dict())
+['module.weight', 'module.bias']
 """
 from __future__ import annotations
 
@@ -9,10 +15,15 @@ from typing import Any
 
 from ...tensor import Tensor
 from ..modules.module import Module
+from .scatter_gather import gather, scatter
 
 
 class DataParallel(Module):
-    """A module on one device. Raises RuntimeError for several `device_ids`."""
+    """A module on one device. Raises RuntimeError for several `device_ids`.
+
+    >>> nn.DataParallel(nn.Linear(2, 3))(lucid.ones(4, 2)).shape
+    lucid.Size([4, 3])
+    """
 
     def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
@@ -32,6 +43,11 @@ class DistributedDataParallel(Module):
 
     Raises ValueError before `distributed.init_process_group`, RuntimeError for a module without a parameter that requires grad
     and for several `device_ids`.
+
+    >>> lucid.distributed.init_process_group("gloo", rank=0, world_size=1)
+    >>> nn.parallel.DistributedDataParallel(nn.Linear(2, 3))(lucid.ones(4, 2)).shape
+    lucid.Size([4, 3])
+    >>> lucid.distributed.destroy_process_group()
     """
 
     def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
@@ -72,7 +88,11 @@ class DistributedDataParallel(Module):
 
 def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: dict[str, Any] | None = None) -> Tensor | None:
-    """What the module returns for `inputs`, a tensor or a tuple of arguments. Raises RuntimeError for several devices."""
+    """What the module returns for `inputs`, a tensor or a tuple of arguments. Raises RuntimeError for several devices.
+
+    >>> nn.parallel.data_parallel(nn.Linear(2, 3), lucid.ones(4, 2)).shape
+    lucid.Size([4, 3])
+    """
     _require_one("data_parallel", device_ids)
     result: Tensor | None = module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
     return result
@@ -83,4 +103,4 @@ def _require_one(name: str, device_ids: Sequence[Any] | None) -> None:
         raise RuntimeError(f"{name}: lucid trains on one device, got device_ids={list(device_ids)}")
 
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "scatter"]

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Leaf, Tensor, register_view, version_box
+from ..._nodes import Leaf
+from ...tensor import Tensor, register_view, version_box
 from ..parameter import Buffer, is_lazy
 
 

@@ -134,6 +134,10 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
     The value afterwards is the tensor itself if it is orthogonal, else Q of its QR factorization; without
     `use_trivialization` the map of the tensor. Raises ValueError for a name without a tensor, less than two dimensions,
     another map, and 'householder' with a complex tensor.
+
+    >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+    >>> lucid.allclose(layer.weight @ layer.weight.T, lucid.eye(3), atol=1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -36,6 +36,9 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     tensors.
 
     Raises RuntimeError for a norm that is NaN or infinite with `error_if_nonfinite`. `foreach` is accepted for PyTorch's sake.
+
+    >>> nn.utils.get_total_norm([lucid.tensor([3.0]), lucid.tensor([4.0])])
+    Tensor(5.0, requires_grad=False)
     """
     order = float(norm_type)
     listed = _listed(tensors)
@@ -51,7 +54,14 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
 
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scale the gradients of `parameters` by ``max_norm / (total_norm + 1e-6)``, or leave them if that is more than 1."""
+    """Scale the gradients of `parameters` by ``max_norm / (total_norm + 1e-6)``, or leave them if that is more than 1.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0, 4.0]))
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grads_with_norm_([w], 1.0, lucid.tensor(5.0))
+    >>> w.grad
+    Tensor([0.6, 0.8], requires_grad=False)
+    """
     gradients = _gradients(_listed(parameters))
     if not gradients:
         return
@@ -71,6 +81,13 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
 
     Returns the norm before, a 0-d tensor. Raises RuntimeError for a norm that is NaN or infinite with `error_if_nonfinite`.
     `foreach` is accepted for PyTorch's sake.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0, 4.0]))
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grad_norm_([w], max_norm=1.0)  # the norm before
+    Tensor(5.0, requires_grad=False)
+    >>> w.grad
+    Tensor([0.6, 0.8], requires_grad=False)
     """
     listed = _listed(parameters)
     if not listed and isinstance(parameters, GeneratorType):
@@ -87,7 +104,15 @@ def _clip(listed: list[Tensor], max_norm: float, norm_type: float, error_if_nonf
 
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
-    """The old name of `clip_grad_norm_`; it warns (FutureWarning)."""
+    """The old name of `clip_grad_norm_`; it warns (FutureWarning).
+
+    >>> w = nn.Parameter(lucid.tensor([3.0, 4.0]))
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grad_norm([w], max_norm=1.0)
+    Tensor(5.0, requires_grad=False)
+    >>> w.grad
+    Tensor([0.6, 0.8], requires_grad=False)
+    """
     warnings.warn("`lucid.nn.utils.clip_grad_norm` is now deprecated in favor of `lucid.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
@@ -98,6 +123,12 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     """Clip every element of the gradients of `parameters` to [-clip_value, clip_value].
 
     Raises RuntimeError if there are no gradients, NotImplementedError for complex ones; nothing is clipped then.
+
+    >>> w = nn.Parameter(lucid.tensor([3.0, -0.5]))
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    Tensor([ 1.0, -0.5], requires_grad=False)
     """
     limit = float(clip_value)
     gradients = _gradients(_listed(parameters))

@@ -11,6 +11,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters, one after the other: a tensor of one dimension, differentiable.
 
     Raises TypeError for parameters on several devices, RuntimeError for one that is not contiguous and for none at all.
+
+    >>> nn.utils.parameters_to_vector([lucid.ones(2), lucid.zeros(1, 2)])
+    Tensor([1.0, 1.0, 0.0, 0.0], requires_grad=False)
     """
     listed = list(parameters)
     _require_one_device(listed)
@@ -23,6 +26,11 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     Raises TypeError if `vec` is not a tensor or the parameters are on several devices, RuntimeError if it is too short, and
     then changes nothing.
+
+    >>> layer = nn.Linear(1, 2)
+    >>> nn.utils.vector_to_parameters(lucid.arange(4.0), layer.parameters())
+    >>> layer.bias.detach()
+    Tensor([2.0, 3.0], requires_grad=False)
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected lucid.Tensor, but got: {type(vec).__name__}")

@@ -24,6 +24,16 @@ def flatten_parameters(parameters: Iterable[Tensor]) -> list[FlatParameter]:
 
     Frozen parameters are left alone; one that is listed twice counts once. Raises TypeError for what is not a Parameter, and
     ValueError for parameters that share memory, with nothing changed. `FlatParameter` says what undoes the arrangement.
+
+    >>> layer = nn.Linear(2, 3)
+    >>> (flat,) = nn.utils.flatten_parameters(layer.parameters())
+    >>> with lucid.no_grad():
+    ...     flat.zero_()
+    Parameter containing:
+    Tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], requires_grad=True)
+    >>> layer.bias
+    Parameter containing:
+    Tensor([0.0, 0.0, 0.0], requires_grad=True)
     """
     listed = list(dict.fromkeys(parameters))
     for parameter in listed:
@@ -50,6 +60,11 @@ class FlatParameter(Parameter):
 
     A copy and a pickle come with copies of the parameters. Raises RuntimeError, when `grad` is asked for, if the parameters have
     come to differ in dtype or device, or were given another number of elements.
+
+    >>> layer = nn.Linear(2, 3)
+    >>> (flat,) = nn.utils.flatten_parameters(layer.parameters())
+    >>> type(flat).__name__, flat.shape
+    ('FlatParameter', lucid.Size([9]))
     """
 
     __slots__ = ()

@@ -24,6 +24,10 @@ def fuse_conv_bn_eval(conv: LayerT, bn: Any, transpose: bool = False) -> LayerT:
     Both are in evaluation mode, and `bn` has running statistics: else AssertionError is raised. `transpose` says that `conv`
     is a transposed convolution, whose weight has the output channels in dimension 1. `requires_grad` and dtypes of weight
     and bias are kept; a bias that was not there does not require grad.
+
+    >>> conv, norm, x = nn.Conv2d(1, 2, 3).eval(), nn.BatchNorm2d(2).eval(), lucid.randn(1, 1, 5, 5)
+    >>> lucid.allclose(nn.utils.fuse_conv_bn_eval(conv, norm)(x), norm(conv(x)), atol=1e-6)
+    True
     """
     _check_modes(conv, bn)
     fused: Any = copy.deepcopy(conv)
@@ -36,6 +40,11 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
     """Weight and bias of `fuse_conv_bn_eval` from those of the layers, running mean, running variance and eps.
 
     `conv_w` is (out, in / groups, ...), with `transpose` (in, out / groups, ...), all others (out,).
+
+    >>> one = lucid.ones(1)
+    >>> weight, bias = nn.utils.fuse_conv_bn_weights(lucid.ones(1, 1, 1), one, one * 3, one * 4, 0.0, one, one)
+    >>> weight.item(), bias.item()
+    (0.5, 0.0)
     """
     conv_b, bias_dtype = (zeros_like(bn_rm), conv_w.dtype) if conv_b is None else (conv_b, conv_b.dtype)
     with no_grad():
@@ -54,6 +63,10 @@ def fuse_linear_bn_eval(linear: LayerT, bn: Any) -> LayerT:
 
     As `fuse_conv_bn_eval`. Raises AssertionError too unless `bn` has as many features as `linear` gives, or one, and
     TypeError for a `bn` without weight and bias.
+
+    >>> linear, norm, x = nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval(), lucid.randn(4, 3)
+    >>> lucid.allclose(nn.utils.fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-6)
+    True
     """
     _check_modes(linear, bn)
     fused: Any = copy.deepcopy(linear)
@@ -69,6 +82,11 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
     """Weight and bias of `fuse_linear_bn_eval` from those of the layers, running mean, running variance and eps.
 
     `linear_w` is (out, in), all others (out,).
+
+    >>> one = lucid.ones(1)
+    >>> weight, bias = nn.utils.fuse_linear_bn_weights(lucid.ones(1, 1), one, one * 3, one * 4, 0.0, one, one)
+    >>> weight.item(), bias.item()
+    (0.5, 0.0)
     """
     linear_b, bias_dtype = (zeros_like(bn_rm), linear_w.dtype) if linear_b is None else (linear_b, linear_b.dtype)
     with no_grad():

@@ -14,6 +14,9 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Any:
     default: the elements of parameters and persistent buffers are arbitrary.
     Raises TypeError for something that is no class, RuntimeError for a class that is no module or whose constructor has no
     argument `device`.
+
+    >>> nn.utils.skip_init(nn.Linear, 2, 3).weight.shape
+    lucid.Size([3, 2])
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

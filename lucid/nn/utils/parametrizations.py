@@ -1,4 +1,10 @@
-"""Parametrizations of weights: weight and spectral normalization. `orthogonal` has a module of its own."""
+"""Parametrizations of weights: weight and spectral normalization. `orthogonal` has a module of its own.
+
+>>> from lucid.nn.utils.parametrizations import weight_norm
+>>> layer = weight_norm(nn.Linear(2, 3))
+>>> layer.parametrizations.weight.original0.shape  # the norms
+lucid.Size([3, 1])
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -52,6 +58,10 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     ``module.parametrizations.weight.original0`` is the norm over all dimensions but `dim`, with length 1 in these (over all
     dimensions, a 0-d tensor, for None), and ``original1`` the direction, whose length does not matter. State dicts of the
     older `nn.utils.weight_norm` can be loaded. Raises ValueError for a name that is neither a parameter nor a buffer.
+
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> sorted(layer.state_dict())
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
     module._register_load_state_dict_pre_hook(_RenameOldKeys(name))
@@ -111,6 +121,10 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     two dimensions is seen as a matrix with these as rows. Norms below `eps` count as `eps`.
 
     Raises ValueError for a name without a tensor and for no iterations, IndexError for a dimension that does not exist.
+
+    >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(2, 3), n_power_iterations=20)
+    >>> lucid.linalg.matrix_norm(layer.weight, 2).round(decimals=2).item()
+    1.0
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

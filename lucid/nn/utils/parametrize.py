@@ -8,6 +8,14 @@
 
 `layer.weight` is symmetric from then on, and what is trained is `layer.parametrizations.weight.original`. The class of the
 module becomes a subclass of its own, in which the name is a property.
+
+>>> from lucid.nn.utils import parametrize
+>>> class Symmetric(nn.Module):
+...     def forward(self, x):
+...         return x.triu() + x.triu(1).T
+>>> layer = parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+>>> lucid.equal(layer.weight, layer.weight.T)
+True
 """
 from __future__ import annotations
 
@@ -37,6 +45,14 @@ def cached() -> Iterator[None]:
     """A context in which each parametrized tensor is computed once, when first read, and kept until the outermost one ends.
 
     For weights that are used many times in a forward pass. It is local to the thread or asyncio task.
+
+    >>> class Positive(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.abs()
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 3), "weight", Positive())
+    >>> with nn.utils.parametrize.cached():
+    ...     print(layer.weight is layer.weight)
+    True
     """
     if _cache.get() is not None:
         yield
@@ -51,6 +67,13 @@ def cached() -> Iterator[None]:
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, first to last, and what they start from: `original`, or `original0`, `original1`, …
     if the `right_inverse` of the first returns several tensors. Made by `register_parametrization`.
+
+    >>> class Positive(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.abs()
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 3), "weight", Positive())
+    >>> layer.parametrizations.weight.original.shape, layer.parametrizations.weight[0]
+    (lucid.Size([3, 2]), Positive())
     """
 
     is_tensor: bool  # there is one original
@@ -144,6 +167,13 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
     Raises ValueError for a name that is neither a parameter nor a buffer and, unless `unsafe`, for a parametrization that
     changes dtype or shape.
+
+    >>> class Symmetric(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+    >>> lucid.equal(layer.weight, layer.weight.T)
+    True
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -168,7 +198,11 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether `module` has a parametrization, or one on `tensor_name`."""
+    """Whether `module` has a parametrization, or one on `tensor_name`.
+
+    >>> nn.utils.parametrize.is_parametrized(nn.Linear(2, 3))
+    False
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -181,6 +215,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
     The original, if there is one, is the same object afterwards. Raises ValueError if the tensor is not parametrized, and
     without `leave_parametrized` if there are several originals.
+
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> layer = nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -206,7 +245,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type[Module]:
-    """The class that `module` had before it was parametrized."""
+    """The class that `module` had before it was parametrized.
+
+    >>> nn.utils.parametrize.type_before_parametrizations(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))).__name__
+    'Linear'
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
@@ -215,6 +258,12 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
 
     Both modules share them afterwards. A tensor that `to_module` does not have is made. Nothing happens if `from_module` is
     not parametrized.
+
+    >>> parametrize = nn.utils.parametrize
+    >>> old, new = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)), nn.Linear(2, 3)
+    >>> _ = parametrize.transfer_parametrizations_and_params(old, new)
+    >>> parametrize.is_parametrized(new, "weight"), lucid.equal(old.weight, new.weight)
+    (True, True)
     """
     if is_parametrized(from_module):
         for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):

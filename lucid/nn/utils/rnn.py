@@ -1,4 +1,11 @@
-"""Sequences of several lengths in one batch: padded to one length, or packed without padding."""
+"""Sequences of several lengths in one batch: padded to one length, or packed without padding.
+
+>>> from lucid.nn.utils.rnn import pack_sequence, unpack_sequence
+>>> packed = pack_sequence([lucid.ones(3, 2), lucid.ones(1, 2)])
+>>> output, h = nn.RNN(2, 4)(packed)
+>>> [sequence.shape for sequence in unpack_sequence(output)]
+[lucid.Size([3, 4]), lucid.Size([1, 4])]
+"""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -7,6 +14,9 @@ from typing import Any, NamedTuple
 from ...ops.creation.creation import as_tensor, full
 from ...ops.manipulation.joining import cat
 from ...tensor import Tensor
+
+__all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+           "pad_sequence", "unpack_sequence", "unpad_sequence"]
 
 
 class _Fields(NamedTuple):
@@ -23,6 +33,10 @@ class PackedSequence(_Fields):
     `batch_sizes`, int64 on the CPU, says how many sequences have an element at each time. `sorted_indices` sorts the
     sequences by length, `unsorted_indices` undoes that; None where they were sorted. Raises ValueError for `batch_sizes` on a
     GPU.
+
+    >>> packed = nn.utils.rnn.pack_sequence([lucid.tensor([1, 2, 3]), lucid.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (Tensor([1, 4, 2, 3], requires_grad=False), Tensor([2, 1, 1], requires_grad=False))
     """
 
     __slots__ = ()
@@ -82,7 +96,11 @@ class PackedSequence(_Fields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes `permutation`; None for None."""
+    """The permutation that undoes `permutation`; None for None.
+
+    >>> nn.utils.rnn.invert_permutation(lucid.tensor([2, 0, 1]))
+    Tensor([1, 2, 0], requires_grad=False)
+    """
     return None if permutation is None else permutation.argsort()
 
 
@@ -92,6 +110,10 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
 
     With `enforce_sorted` the longest must come first; otherwise they are sorted. Raises RuntimeError for lengths that are not
     sorted, less than 1, more than the time, or not one for each sequence.
+
+    >>> padded = lucid.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
+    Tensor([1, 4, 2, 3], requires_grad=False)
     """
     numbers = [int(number) for number in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
     indices = None
@@ -124,6 +146,11 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     """The padded batch (time, batch, …), or (batch, time, …), and the lengths, int64 on the CPU: what was packed.
 
     Raises ValueError for a `total_length` that is less than the longest sequence.
+
+    >>> packed = nn.utils.rnn.pack_sequence([lucid.tensor([1, 2, 3]), lucid.tensor([4])])
+    >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (Tensor([[1, 2, 3],
+            [4, 0, 0]], requires_grad=False), Tensor([3, 1], requires_grad=False))
     """
     sizes = sequence.batch_sizes.tolist()
     if total_length is not None and total_length < len(sizes):
@@ -146,6 +173,10 @@ def pad_sequence(sequences: Tensor | Sequence[Tensor], batch_first: bool = False
     """Tensors (length, …) as one batch (longest, number, …), or (number, longest, …), filled up with `padding_value`.
 
     Raises RuntimeError if there is none, if the other dimensions differ, or for a side that is neither 'right' nor 'left'.
+
+    >>> nn.utils.rnn.pad_sequence([lucid.tensor([1, 2, 3]), lucid.tensor([4])], batch_first=True)
+    Tensor([[1, 2, 3],
+            [4, 0, 0]], requires_grad=False)
     """
     if not (isinstance(sequences, (Tensor, Iterable))):
         raise RuntimeError(f"pad_sequence: expected a list or tuple of tensors, not {type(sequences).__name__}")
@@ -163,19 +194,33 @@ def pad_sequence(sequences: Tensor | Sequence[Tensor], batch_first: bool = False
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch, without padding: undoes `pad_sequence`."""
+    """The sequences of a padded batch, without padding: undoes `pad_sequence`.
+
+    >>> nn.utils.rnn.unpad_sequence(lucid.tensor([[1, 2, 3], [4, 0, 0]]), lucid.tensor([3, 1]), batch_first=True)
+    [Tensor([1, 2, 3], requires_grad=False), Tensor([4], requires_grad=False)]
+    """
     padded = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[:length] for row, length in zip(padded.unbind(0), lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors (length, …); see `pack_padded_sequence`."""
+    """Pack tensors (length, …); see `pack_padded_sequence`.
+
+    >>> packed = nn.utils.rnn.pack_sequence([lucid.tensor([1, 2, 3]), lucid.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (Tensor([1, 4, 2, 3], requires_grad=False), Tensor([2, 1, 1], requires_grad=False))
+    """
     return pack_padded_sequence(pad_sequence(sequences), [tensor.shape[0] for tensor in sequences],
                                 enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed: undoes `pack_sequence`."""
+    """The sequences that were packed: undoes `pack_sequence`.
+
+    >>> packed = nn.utils.rnn.pack_sequence([lucid.tensor([1, 2, 3]), lucid.tensor([4])])
+    >>> nn.utils.rnn.unpack_sequence(packed)
+    [Tensor([1, 2, 3], requires_grad=False), Tensor([4], requires_grad=False)]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 

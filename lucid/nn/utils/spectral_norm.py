@@ -156,13 +156,23 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     buffers `name`_u and `name`_v; the parameter itself is `name`_orig. `dim` is that of the outputs, and a weight of more
     than two dimensions is seen as a matrix with these as rows. `parametrizations.spectral_norm` is the newer form. Raises
     RuntimeError if that is done already, ValueError for a parameter that is None and for no iterations.
+
+    >>> layer = nn.utils.spectral_norm(nn.Linear(2, 3), n_power_iterations=20)
+    >>> y = layer(lucid.ones(1, 2))
+    >>> lucid.linalg.matrix_norm(layer.weight, 2).round(decimals=2).item()
+    1.0
     """
     SpectralNorm.apply(module, name, n_power_iterations, output_dim(module, dim), eps)
     return module
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Undo `spectral_norm`: the weight is one parameter again, with its present value. Raises ValueError if there is none."""
+    """Undo `spectral_norm`: the weight is one parameter again, with its present value. Raises ValueError if there is none.
+
+    >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 3)))
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

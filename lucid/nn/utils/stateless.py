@@ -1,4 +1,9 @@
-"""Calling a module with other tensors in the place of its parameters and buffers: the machinery of `lucid.func`."""
+"""Calling a module with other tensors in the place of its parameters and buffers: the machinery of `lucid.func`.
+
+>>> from lucid.nn.utils.stateless import functional_call
+>>> functional_call(nn.Linear(2, 1, bias=False), {"weight": lucid.ones(1, 2)}, lucid.tensor([[1.0, 2.0]]))
+Tensor([[3.0]], requires_grad=False)
+"""
 from __future__ import annotations
 
 import warnings
@@ -10,13 +15,21 @@ from ...tensor import Tensor
 from ..modules.module import Module
 from ._borrowed import borrow, give_back
 
+__all__ = ["functional_call"]
+
 _MISSING: Any = object()
 State = dict[str, Any]
 
 
 def functional_call(module: Module, parameters_and_buffers: State, args: Any = None, kwargs: dict[str, Any] | None = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:
-    """Deprecated: the same as `lucid.func.functional_call` with one dictionary."""
+    """Deprecated: the same as `lucid.func.functional_call` with one dictionary.
+
+    >>> layer = nn.Linear(2, 1)
+    >>> state = {"weight": lucid.ones(1, 2), "bias": lucid.zeros(1)}
+    >>> nn.utils.stateless.functional_call(layer, state, lucid.tensor([[1.0, 2.0]]))
+    Tensor([[3.0]], requires_grad=False)
+    """
     warnings.warn("nn.utils.stateless.functional_call is deprecated: use lucid.func.functional_call", FutureWarning,
                   stacklevel=2)
     with swapped(module, complete(module, parameters_and_buffers, tie_weights, strict), parameters_and_buffers):

@@ -70,13 +70,22 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     The norm is over all dimensions but `dim`, over all for None. Deprecated: see `parametrizations.weight_norm`. Raises
     RuntimeError if that is done already.
+
+    >>> layer = nn.utils.weight_norm(nn.Linear(2, 3))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (lucid.Size([3, 1]), lucid.Size([3, 2]))
     """
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Undo `weight_norm`: the weight is one parameter again, with its present value. Raises ValueError if there is none."""
+    """Undo `weight_norm`: the weight is one parameter again, with its present value. Raises ValueError if there is none.
+
+    >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(2, 3)))
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

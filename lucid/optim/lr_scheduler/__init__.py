@@ -7,6 +7,13 @@
 `chained`: several schedules at once.
 
 The formulas go from one value to the next where PyTorch's do, so that schedules can be chained and `lr` be changed by hand.
+
+>>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+>>> scheduler = lucid.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+>>> optimizer.step()
+>>> scheduler.step()
+>>> optimizer.param_groups[0]["lr"]
+0.5
 """
 from __future__ import annotations
 
@@ -34,6 +41,15 @@ class LambdaLR(FunctionLR):
     """The initial learning rate times `lr_lambda(epoch)`; a list of functions gives one to each group.
 
     Functions and lambdas are not saved by `state_dict`; the attributes of callable objects are.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [1.0]
+    [0.5]
     """
 
     def get_lr(self) -> list[Any]:
@@ -43,7 +59,19 @@ class LambdaLR(FunctionLR):
 
 
 class StepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every `step_size` epochs."""
+    """Multiply the learning rate by `gamma` every `step_size` epochs.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [1.0]
+    [1.0]
+    [0.5]
+    [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -62,7 +90,18 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each epoch in `milestones`."""
+    """Multiply the learning rate by `gamma` at each epoch in `milestones`.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [1.0]
+    [0.5]
+    [0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = Counter(milestones)
@@ -82,7 +121,18 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the learning rate by `factor` until epoch `total_iters`. Raises ValueError for a factor outside 0 to 1."""
+    """Multiply the learning rate by `factor` until epoch `total_iters`. Raises ValueError for a factor outside 0 to 1.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [0.5]
+    [0.5]
+    [1.0]
+    """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -109,6 +159,16 @@ class LinearLR(LRScheduler):
     """The learning rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs.
 
     Raises ValueError for factors outside 0 to 1.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [0.5]
+    [0.75]
+    [1.0]
     """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
@@ -139,7 +199,18 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every epoch."""
+    """Multiply the learning rate by `gamma` every epoch.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [1.0]
+    [0.5]
+    [0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -157,7 +228,18 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the initial learning rate down to `eta_min` in `T_max` epochs, and up again after that."""
+    """Half a cosine from the initial learning rate down to `eta_min` in `T_max` epochs, and up again after that.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(round(scheduler.get_last_lr()[0], 4))
+    ...     scheduler.step()
+    1.0
+    0.5
+    0.0
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -189,6 +271,19 @@ class SequentialLR(LRScheduler):
     """One schedule after another: the next begins at each epoch in `milestones`.
 
     Raises ValueError for no schedules, schedules of different optimizers, or a number of milestones that does not fit.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedulers = lucid.optim.lr_scheduler
+    >>> warmup, decay = schedulers.ConstantLR(optimizer, 0.5, total_iters=2), schedulers.ExponentialLR(optimizer, 0.5)
+    >>> scheduler = schedulers.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [0.5]
+    [0.5]
+    [1.0]
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],

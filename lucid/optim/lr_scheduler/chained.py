@@ -14,6 +14,18 @@ class ChainedScheduler(LRScheduler):
 
     Raises ValueError for no schedules, a `ReduceLROnPlateau`, whose `step` needs a metric, and schedules of different
     optimizers; TypeError for what is no schedule.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedulers = lucid.optim.lr_scheduler
+    >>> halved, shrinking = schedulers.ConstantLR(optimizer, 0.5, total_iters=2), schedulers.ExponentialLR(optimizer, 0.5)
+    >>> scheduler = schedulers.ChainedScheduler([halved, shrinking])
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [0.5]
+    [0.25]
+    [0.25]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:

@@ -18,6 +18,17 @@ class CyclicLR(MomentumScheduler):
     ``gamma ** step`` ('exp_range'); a function `scale_fn` of the cycle or, with ``scale_mode='iterations'``, of the step takes
     the place of `mode`. With `cycle_momentum` the momentum (of Adam: beta1) goes the opposite way, from `max_momentum` to
     `base_momentum`. Raises ValueError for another mode, lists of a wrong length and an optimizer without momentum.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> scheduler = lucid.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2)
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     print(round(scheduler.get_last_lr()[0], 4))
+    ...     scheduler.step()
+    0.0
+    0.5
+    1.0
+    0.5
     """
 
     def __init__(self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],

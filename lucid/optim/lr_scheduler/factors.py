@@ -42,6 +42,16 @@ class MultiplicativeLR(FunctionLR):
     """Multiply the learning rate by ``lr_lambda(epoch)`` at every epoch; a list of functions gives one to each group.
 
     Functions and lambdas are not saved by `state_dict`; the attributes of callable objects are.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 1 / epoch)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [1.0]
+    [1.0]
+    [0.5]
     """
 
     def get_lr(self) -> list[Any]:
@@ -54,7 +64,18 @@ class MultiplicativeLR(FunctionLR):
 
 
 class PolynomialLR(LRScheduler):
-    """From the initial learning rate to 0 in `total_iters` epochs, as ``(1 - epoch / total_iters) ** power``."""
+    """From the initial learning rate to 0 in `total_iters` epochs, as ``(1 - epoch / total_iters) ** power``.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=1.0)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [1.0]
+    [0.5]
+    [0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -80,6 +101,16 @@ class NoamScheduler(LRScheduler):
     Raises ValueError for a size, number of steps or factor that is not positive.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    >>> optimizer = lucid.optim.Adam([lucid.ones(1, requires_grad=True)])
+    >>> scheduler = lucid.optim.lr_scheduler.NoamScheduler(optimizer, model_size=4, warmup_steps=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...     print(round(scheduler.get_last_lr()[0], 4))
+    0.1768
+    0.3536
+    0.2887
     """
 
     def __init__(self, optimizer: Optimizer, model_size: int, warmup_steps: int, factor: float = 1.0,

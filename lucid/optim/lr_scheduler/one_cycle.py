@@ -17,6 +17,16 @@ class OneCycleLR(MomentumScheduler):
     `base_momentum` and back. The number of steps is `total_steps`, or ``epochs * steps_per_epoch``.
 
     Raises ValueError for options out of range, for an optimizer without momentum, and at a step beyond the last.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> scheduler = lucid.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, pct_start=0.5)
+    >>> for _ in range(3):
+    ...     print(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.04
+    1.0
+    0.5
     """
 
     def __init__(self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,

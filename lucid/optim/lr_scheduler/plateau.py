@@ -15,6 +15,13 @@ class ReduceLROnPlateau(LRScheduler):
     `mode` says whether small ('min') or large ('max') is good; an improvement must exceed `threshold`, relative ('rel') or
     absolute ('abs'). After a reduction, `cooldown` epochs pass before bad ones count again. Learning rates do not fall below
     `min_lr`, and changes up to `eps` are not made. Raises ValueError for options out of range.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0):
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,

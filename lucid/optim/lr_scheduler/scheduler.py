@@ -45,6 +45,16 @@ class LRScheduler:
     Making one sets the first learning rate; call `step` after the optimizer's. `last_epoch` resumes after that epoch:
     the groups then need the 'initial_lr' that an earlier schedule wrote there. Raises TypeError without an Optimizer and
     KeyError where 'initial_lr' is missing.
+
+    >>> class Halving(lucid.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [lr * 0.5 ** self.last_epoch for lr in self.base_lrs]
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.8)
+    >>> scheduler = Halving(optimizer)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.4]
     """
 
     _get_lr_called_within_step = False
@@ -86,11 +96,23 @@ class LRScheduler:
         return [own(group[name]) for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rates set last, one for each parameter group."""
+        """The learning rates set last, one for each parameter group.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.5)
+        >>> lucid.optim.lr_scheduler.StepLR(optimizer, step_size=2).get_last_lr()
+        [0.5]
+        """
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The learning rates for `last_epoch`, computed from the present ones: for subclasses to define."""
+        """The learning rates for `last_epoch`, computed from the present ones: for subclasses to define.
+
+        >>> class Halving(lucid.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [lr * 0.5 ** self.last_epoch for lr in self.base_lrs]
+        >>> Halving(lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.5)).get_lr()
+        [0.5]
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -103,6 +125,13 @@ class LRScheduler:
         """Go to the next epoch and set its learning rates. `epoch` is deprecated: it goes to that epoch.
 
         Warns if the optimizer has not stepped since the schedule was made.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.5)
+        >>> scheduler = lucid.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
         """
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_reports_to_scheduler"):
@@ -134,11 +163,23 @@ class LRScheduler:
                           UserWarning, stacklevel=3)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Everything but the optimizer.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.5)
+        >>> lucid.optim.lr_scheduler.StepLR(optimizer, step_size=2).state_dict()["step_size"]
+        2
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` gave. The learning rates themselves are in the optimizer's state_dict."""
+        """Load what `state_dict` gave. The learning rates themselves are in the optimizer's state_dict.
+
+        >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=0.5)
+        >>> scheduler = lucid.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+        >>> scheduler.load_state_dict({**scheduler.state_dict(), "last_epoch": 7})
+        >>> scheduler.last_epoch
+        7
+        """
         self.__dict__.update(state_dict)
 
 

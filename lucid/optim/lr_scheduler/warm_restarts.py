@@ -15,6 +15,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ``step(epoch)`` goes to any epoch, also to fractions of one: call ``step(epoch + batch / batches)`` after every batch.
     Raises ValueError unless `T_0` and `T_mult` are integers of at least 1 and `eta_min` is a number, and in `step` for a
     negative epoch.
+
+    >>> optimizer = lucid.optim.SGD([lucid.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lucid.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     print(round(scheduler.get_last_lr()[0], 4))
+    ...     scheduler.step()
+    1.0
+    0.5
+    1.0
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from ...._namespace.lazy import load
 from ....autograd import errors
 from ...parameter import Buffer, is_lazy
 from . import registry as _registry
@@ -60,6 +61,18 @@ class Module(Call, Materialization, StateDict):
     Better than there: `to()` swaps the arrays inside the same parameter and buffer objects; a tensor assigned to a buffer's
     name is detached and becomes the content of the same buffer; a failed `load_state_dict` changes nothing; a tensor left
     behind by `to()` is named in a warning; `repr` lists the buffers that you register.
+
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = nn.Parameter(lucid.tensor(2.0))
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> model = Scale()
+    >>> model(lucid.tensor([1.0, 2.0])).detach()
+    Tensor([2.0, 4.0], requires_grad=False)
+    >>> model.state_dict()
+    StateDictionary([('factor', Tensor(2.0, requires_grad=False))])
     """
 
     dump_patches = False  # of PyTorch's old files
@@ -84,7 +97,12 @@ class Module(Call, Materialization, StateDict):
 
     # ---- modes and gradients -------------------------------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Put this module and all below into training or evaluation mode. Raises ValueError unless `mode` is a bool."""
+        """Put this module and all below into training or evaluation mode. Raises ValueError unless `mode` is a bool.
+
+        >>> model = nn.Dropout(0.5).eval()
+        >>> model.train().training
+        True
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -93,17 +111,34 @@ class Module(Call, Materialization, StateDict):
         return self
 
     def eval(self) -> Self:
-        """Put this module and all below into evaluation mode."""
+        """Put this module and all below into evaluation mode.
+
+        >>> model = nn.Dropout(0.5).eval()
+        >>> model.training, model(lucid.ones(3))
+        (False, Tensor([1.0, 1.0, 1.0], requires_grad=False))
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set `requires_grad` of all parameters: False freezes them."""
+        """Set `requires_grad` of all parameters: False freezes them.
+
+        >>> layer = nn.Linear(2, 3).requires_grad_(False)
+        >>> layer.weight.requires_grad
+        False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or fill them with zeros."""
+        """Forget the gradients of all parameters, or fill them with zeros.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> layer(lucid.ones(1, 2)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             gradient = parameter.grad
             if gradient is None:
@@ -115,14 +150,28 @@ class Module(Call, Materialization, StateDict):
                 gradient.zero_()
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call ``fn(module)`` on every submodule, children first, and on this one."""
+        """Call ``fn(module)`` on every submodule, children first, and on this one.
+
+        >>> def fill(module):
+        ...     if isinstance(module, nn.Linear):
+        ...         _ = nn.init.ones_(module.weight)
+        >>> model = nn.Sequential(nn.Linear(1, 2), nn.ReLU()).apply(fill)
+        >>> model[0].weight.detach().flatten()
+        Tensor([1.0, 1.0], requires_grad=False)
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def compile(self, **options: Any) -> None:
-        """Let calls be recorded and replayed, in place; the options are those of `lucid.compile`."""
+        """Let calls be recorded and replayed, in place; the options are those of `lucid.compile`.
+
+        >>> model = nn.Linear(2, 3)
+        >>> model.compile()
+        >>> model(lucid.ones(1, 2)).shape
+        lucid.Size([1, 3])
+        """
         from ...._namespace.lazy import load
 
         self.__dict__.pop("forward", None)
@@ -130,7 +179,11 @@ class Module(Call, Materialization, StateDict):
 
     # ---- printing ------------------------------------------------------------------------------------------------
     def extra_repr(self) -> str:
-        """What `repr` shows between the parentheses; layers override it."""
+        """What `repr` shows between the parentheses; layers override it.
+
+        >>> nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def _get_name(self) -> str:
@@ -147,6 +200,9 @@ class Module(Call, Materialization, StateDict):
             return f"{self._get_name()}({lines[0]})"
         lines += inside
         return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
+
+    def _repr_html_(self) -> str:
+        return str(load("lucid._notebook:module")(self))
 
     def _buffer_lines(self) -> list[str]:
         lines = []

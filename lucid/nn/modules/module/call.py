@@ -28,7 +28,14 @@ class Call(Registry):
     _is_full_backward_hook: bool | None  # the kind of `_backward_hooks`, once it is chosen
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes: every module defines it."""
+        """What the module computes: every module defines it.
+
+        >>> class Double(nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Double()(lucid.tensor([1.0, 2.0]))
+        Tensor([2.0, 4.0], requires_grad=False)
+        """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -47,6 +54,11 @@ class Call(Registry):
         """Call ``hook(module, args)``, or ``hook(module, args, kwargs)``, before `forward`.
 
         What it returns, unless None, replaces the positional arguments, or the pair (args, kwargs) with `with_kwargs`.
+
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        >>> layer(lucid.tensor([-1.0, 2.0]))
+        Tensor([0.0, 3.0], requires_grad=False)
         """
         return RemovableHandle.add(self._forward_pre_hooks, hook, prepend=prepend,
                                    flags=[self._forward_pre_hooks_with_kwargs] if with_kwargs else [])
@@ -56,6 +68,14 @@ class Call(Registry):
         """Call ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)``, after `forward`.
 
         What it returns, unless None, replaces the output. With `always_call` it runs even if `forward` raised.
+
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 10)
+        >>> layer(lucid.tensor([-1.0, 2.0]))
+        Tensor([ 0.0, 20.0], requires_grad=False)
+        >>> handle.remove()
+        >>> layer(lucid.tensor([-1.0, 2.0]))
+        Tensor([0.0, 2.0], requires_grad=False)
         """
         flags = []
         if with_kwargs:
@@ -65,7 +85,14 @@ class Call(Registry):
         return RemovableHandle.add(self._forward_hooks, hook, prepend=prepend, flags=flags)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` before the gradient passes the module; a returned tuple replaces it."""
+        """Call ``hook(module, grad_output)`` before the gradient passes the module; a returned tuple replaces it.
+
+        >>> layer, x = nn.ReLU(), lucid.ones(2, requires_grad=True)
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, gout: (gout[0] * 10,))
+        >>> layer(x).sum().backward()
+        >>> x.grad
+        Tensor([10.0, 10.0], requires_grad=False)
+        """
         return RemovableHandle.add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -74,6 +101,11 @@ class Call(Registry):
         A returned tuple replaces `grad_input`; its gradients must have the same shapes, dtypes and devices. Inputs and
         outputs are the tensors among the positional arguments and in a returned tuple, None for everything else. Writing to
         one of them in place raises RuntimeError. So does this call where `register_backward_hook` has been used.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> handle = layer.register_full_backward_hook(lambda module, gin, gout: print(gout[0]))
+        >>> layer(lucid.ones(1, 2, requires_grad=True)).sum().backward()
+        Tensor([[1.0]], requires_grad=False)
         """
         return self._register_backward_hook(hook, prepend, full=True)
 
@@ -82,6 +114,11 @@ class Call(Registry):
 
         A returned tuple replaces `grad_input`. Use `register_full_backward_hook`: it sees the gradients of the module.
         Raises RuntimeError where that has been used.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> handle = layer.register_backward_hook(lambda module, gin, gout: print(gout[0]))
+        >>> layer(lucid.ones(1, 2)).sum().backward()
+        Tensor([[1.0]], requires_grad=False)
         """
         return self._register_backward_hook(hook, False, full=False)
 

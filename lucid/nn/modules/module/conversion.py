@@ -1,6 +1,7 @@
 """Moving a module to a device and casting it: arrays are swapped inside the same objects, each array once."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from .... import _dtypes
@@ -23,7 +24,8 @@ class Conversion(Registry):
         After an error the tensors before it stay converted, and a note at the error names where it happened.
         """
         if not isinstance(fn, MemoisedConversion):
-            return self._apply_memoised(MemoisedConversion(fn, self), recurse)
+            return self._converted(MemoisedConversion(fn, self, themselves=True),
+                                   lambda conversion: Conversion._apply(self, conversion, recurse))
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -33,9 +35,12 @@ class Conversion(Registry):
                     fn.swap(tensor)
         return self
 
-    def _apply_memoised(self, conversion: MemoisedConversion, recurse: bool = True) -> Self:
+    def _apply_memoised(self, conversion: MemoisedConversion) -> Self:
+        return self._converted(conversion, self._apply)
+
+    def _converted(self, conversion: MemoisedConversion, apply: Callable[[MemoisedConversion], Self]) -> Self:
         try:
-            return self._apply(conversion, recurse)
+            return apply(conversion)
         except BaseException as error:
             with no_grad():
                 conversion.roll_back(error)
@@ -57,6 +62,12 @@ class Conversion(Registry):
         Raises TypeError for a dtype that is neither floating nor complex and for unknown arguments, RuntimeError for
         ``copy=True`` and, with nothing changed, for a memory format of another rank, and NotImplementedError, with nothing
         changed, for state on the device 'meta' that should go to another one: use `to_empty`.
+
+        >>> layer = nn.Linear(2, 3).to(lucid.float64)
+        >>> layer.weight.dtype
+        dtype('float64')
+        >>> layer.to("cpu") is layer
+        True
         """
         target = destination(*args, **keywords)
         if target.copy:
@@ -71,16 +82,22 @@ class Conversion(Registry):
         return self._move(target)
 
     def cpu(self) -> Self:
-        """Move the module to host memory."""
+        """Move the module to host memory.
+
+        >>> nn.Linear(2, 3).cpu().weight.device
+        device(type='cpu')
+        """
         return self._move(Destination(Device("cpu")))
 
     def gpu(self, device: Any = None) -> Self:
-        """Move the module to a GPU, GPU 0 by default."""
+        """Move the module to a GPU, GPU 0 by default.
+
+        >>> nn.Linear(2, 3).gpu().weight.device
+        device(type='gpu', index=0)
+        """
         return self._move(Destination(Device("gpu" if device is None else device)))
 
-    def cuda(self, device: Any = None) -> Self:
-        """The same as `gpu`."""
-        return self._move(Destination(Device("gpu" if device is None else device)))
+    cuda = gpu
 
     def _move(self, target: Destination) -> Self:
         """Convert the state to `target`, as far as `to` does, and warn the caller's caller of what stays."""
@@ -102,6 +119,9 @@ class Conversion(Registry):
         """Cast all parameters and buffers, integer ones too, but no buffer with ``cast=False``.
 
         Raises RuntimeError, with nothing changed, for an integer dtype if a parameter requires grad.
+
+        >>> nn.Linear(2, 3).type(lucid.float64).weight.dtype
+        dtype('float64')
         """
         target = type_destination(dst_type)
         if not _dtypes.is_differentiable(target.dtype) and any(parameter.requires_grad for parameter in self.parameters()):
@@ -112,25 +132,44 @@ class Conversion(Registry):
             reversible=True, elementwise=True))
 
     def float(self) -> Self:
-        """Cast floating-point parameters and buffers to float32."""
+        """Cast floating-point parameters and buffers to float32.
+
+        >>> nn.Linear(2, 3).double().float().weight.dtype
+        dtype('float32')
+        """
         return self._cast(_dtypes.float32)
 
     def double(self) -> Self:
-        """Cast floating-point parameters and buffers to float64."""
+        """Cast floating-point parameters and buffers to float64.
+
+        >>> nn.Linear(2, 3).double().weight.dtype
+        dtype('float64')
+        """
         return self._cast(_dtypes.float64)
 
     def half(self) -> Self:
-        """Cast floating-point parameters and buffers to float16."""
+        """Cast floating-point parameters and buffers to float16.
+
+        >>> nn.Linear(2, 3).half().weight.dtype
+        dtype('float16')
+        """
         return self._cast(_dtypes.float16)
 
     def bfloat16(self) -> Self:
-        """Cast floating-point parameters and buffers to bfloat16."""
+        """Cast floating-point parameters and buffers to bfloat16.
+
+        >>> nn.Linear(2, 3).bfloat16().weight.dtype == lucid.bfloat16
+        True
+        """
         return self._cast(_dtypes.bfloat16)
 
     def share_memory(self) -> Self:
         """Put parameters, buffers and gradients into memory that other processes can share; see `Tensor.share_memory_`.
 
         Raises UninitializedError (a RuntimeError) for a lazy module that has not seen an input, with nothing changed.
+
+        >>> nn.Linear(2, 3).share_memory().weight.is_shared()
+        True
         """
         for tensor in (*self.parameters(), *self.buffers()):
             if is_lazy(tensor):

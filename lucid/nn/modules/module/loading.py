@@ -6,14 +6,14 @@ import fnmatch
 import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from .... import _dtypes
 from ...._writers import writes
 from ....autograd.grad_mode import no_grad
 from ....autograd.overwrite import refuse_inference, refuse_overlap
 from ....backends import Device, run
-from ....tensor import Tensor, version_box
+from ....tensor import Tensor, array_behind, version_box
 from ...parameter import Buffer, is_lazy
 from .registry import Registry
 
@@ -120,7 +120,7 @@ class Plan:
         with no_grad():
             for target, value in self._writes:
                 if is_lazy(target):
-                    target.materialize(value.shape)
+                    cast(Any, target).materialize(value.shape)
                 if not target.is_leaf:
                     target._node = target._view = None  # what is loaded was not computed
                 if self.assign:
@@ -171,7 +171,7 @@ class Snapshot:
             self._modules.append((module, dict(vars(module)), contents))
             own = [t for t in (*module._parameters.values(), *module._buffers.values()) if t is not None]
             for t in own:
-                self._tensors[id(t)] = (t, t.__class__, t.data._array, t._node, t._grad, t._version_box, t._view)
+                self._tensors[id(t)] = (t, t.__class__, array_behind(t), t._node, t._grad, t._version_box, t._view)
             if module._load_state_dict_pre_hooks or _is_custom(module, "_load_from_state_dict"):
                 self.keep_elements(own)
 

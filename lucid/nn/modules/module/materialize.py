@@ -28,6 +28,10 @@ class Materialization(Conversion):
         With ``recurse=False`` the submodules are left alone. Raises, with nothing changed, RuntimeError that names the
         non-persistent buffers on the device 'meta' that nobody can compute, and UninitializedError (a ValueError) for
         lazy parameters.
+
+        >>> layer = nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+        >>> layer.weight.device
+        device(type='cpu')
         """
         target = None if device is None else Device(device)
         modules = list(self.named_modules()) if recurse else [("", self)]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ....backends import storage
-from ....tensor import Tensor, Version, wrap
-from ...parameter import Buffer, Parameter
+from ....tensor import Tensor, Version, array_behind, wrap
+from ...parameter import Buffer, Parameter, is_lazy
 from .registry import Registry
 from .rollback import Rollback
 
@@ -20,13 +20,15 @@ class MemoisedConversion:
     and the array is free before the next one is converted: there must be room for one array more. With `elementwise` (the
     functions treat elements one by one, wherever they lie) that holds for all tensors over one memory, whatever part of it
     each shows. With `reversible` (the functions change nothing but device, dtype and memory format) `roll_back` can go back.
+    With `themselves` the functions get the tensors, which they may know, and not others over their arrays.
     """
 
     def __init__(self, convert: Convert, root: Registry, uncast: Convert | None = None, *, elementwise: bool = False,
-                 reversible: bool = False) -> None:
+                 reversible: bool = False, themselves: bool = False) -> None:
         self._convert = convert
         self._uncast = uncast or convert
         self._root = root
+        self._themselves = themselves
         self._memory: Callable[[Any], Any] = storage.owner if elementwise else _itself
         self._rollback = Rollback(reversible)
         self._current: Tensor | None = None  # what is being converted
@@ -34,7 +36,7 @@ class MemoisedConversion:
         self._steady: set[int] = set()  # those that go through `uncast`
         self._holders: dict[int, list[Tensor]] = {}  # id of a memory not yet converted -> the tensors over it
         for _, member, tensor in _state(root):
-            self._holders.setdefault(id(self._memory(_array(tensor))), []).append(tensor)
+            self._holders.setdefault(id(self._memory(array_behind(tensor))), []).append(tensor)
             if isinstance(member, Buffer) and not member.cast:
                 self._steady.add(id(tensor))
 
@@ -50,26 +52,29 @@ class MemoisedConversion:
         for target in (tensor, tensor._grad):
             if target is not None and id(target) not in self._done:
                 self._current = target
-                memory = self._memory(_array(target))
+                memory = self._memory(array_behind(target))
                 others = self._holders.pop(id(memory), ())
-                together = [target, *(t for t in others if t is not target and self._memory(_array(t)) is memory)]
+                together = [target, *(t for t in others if t is not target and self._memory(array_behind(t)) is memory)]
                 if not self._swap(memory, together):
-                    for array in {id(_array(t)): _array(t) for t in together}.values():
-                        self._swap(array, [t for t in together if _array(t) is array])
+                    for array in {id(array_behind(t)): array_behind(t) for t in together}.values():
+                        self._swap(array, [t for t in together if array_behind(t) is array])
                 self._current = None
 
     def _swap(self, memory: Any, tensors: list[Tensor]) -> bool:
         """Convert `memory`, or as much of it as `tensors` show; False, with nothing changed, if they cannot be views of the
         result as they are views of `memory`.
         """
-        arrays = [_array(tensor) for tensor in tensors]
+        arrays = [array_behind(tensor) for tensor in tensors]
         if all(array is arrays[0] for array in arrays):
             memory = arrays[0]
+        elif all(array.dtype == arrays[0].dtype for array in arrays):
+            memory = storage.elements_of(memory, arrays[0])
         functions = [self._uncast if id(tensor) in self._steady else self._convert for tensor in tensors]
         if any(_would_cast(function, array) for array, function in zip(arrays, functions, strict=True)
                if array.dtype != memory.dtype):
             return False  # bits seen as two dtypes: only moved can both be views of the result
-        results = {function: function(wrap(memory))._array for function in dict.fromkeys(functions)}
+        given = tensors[0] if self._themselves and not is_lazy(tensors[0]) else wrap(memory)
+        results = {function: function(given)._array for function in dict.fromkeys(functions)}
         converted = [storage.follow(memory, results[function], array)
                      for array, function in zip(arrays, functions, strict=True)]
         if any(array is None for array in converted):
@@ -107,8 +112,6 @@ def _would_cast(function: Convert, array: Any) -> bool:
     return bool(function(none).dtype != array.dtype)
 
 
-def _array(tensor: Tensor) -> Any:
-    return tensor.data._array  # through `data`, as the array of an uninitialized tensor is out of reach
 
 
 def _state(root: Registry) -> Iterator[tuple[str, Tensor, Tensor]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ....tensor import Tensor
+from ....tensor import Tensor, array_behind
 from ...parameter import Buffer, Parameter
 from .global_hooks import buffer_registration_hooks, module_registration_hooks, parameter_registration_hooks, registered
 
@@ -43,6 +43,12 @@ class Registry:
         computed tensor is detached first. None reserves the name. Returns None.
         Raises KeyError for an empty or dotted name and one that is taken, TypeError for a name that is not a string and for
         something that is not a tensor, AttributeError before ``super().__init__()``.
+
+        >>> model = nn.Module()
+        >>> model.register_buffer("mean", lucid.zeros(2))
+        >>> model.register_buffer("scratch", lucid.zeros(2), persistent=False)
+        >>> list(model.state_dict())
+        ['mean']
         """
         self._check_name("buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -59,6 +65,12 @@ class Registry:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Register a parameter; None reserves the name. Raises as `register_buffer` does, and ValueError for a computed
         tensor.
+
+        >>> model = nn.Module()
+        >>> model.register_parameter("scale", nn.Parameter(lucid.ones(1)))
+        >>> model.register_parameter("bias", None)
+        >>> list(model.state_dict())
+        ['scale']
         """
         self._check_name("parameter", "_parameters", name)
         if param is not None and not isinstance(param, Parameter):
@@ -73,14 +85,26 @@ class Registry:
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Register a submodule; None reserves the name. Raises as `register_buffer` does."""
+        """Register a submodule; None reserves the name. Raises as `register_buffer` does.
+
+        >>> model = nn.Module()
+        >>> model.add_module("layer", nn.Linear(2, 3))
+        >>> model.layer
+        Linear(in_features=2, out_features=3, bias=True)
+        """
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", "_modules", name)
         self._set_module(name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as `add_module`."""
+        """The same as `add_module`.
+
+        >>> model = nn.Module()
+        >>> model.register_module("layer", nn.ReLU())
+        >>> model.layer
+        ReLU()
+        """
         self.add_module(name, module)
 
     def _set_module(self, name: str, module: Any) -> None:
@@ -208,7 +232,11 @@ class Registry:
     # ---- walks ---------------------------------------------------------------------------------------------------
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
                       ) -> Iterator[tuple[str, Module]]:
-        """Pairs (dotted name, module) of this module and everything below it; a shared module once."""
+        """Pairs (dotted name, module) of this module and everything below it; a shared module once.
+
+        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.ReLU())).named_modules()]
+        ['', '0', '1', '1.0']
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -220,12 +248,20 @@ class Registry:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and everything below it; a shared module once."""
+        """This module and everything below it; a shared module once.
+
+        >>> [type(module).__name__ for module in nn.Sequential(nn.Linear(2, 3), nn.ReLU()).modules()]
+        ['Sequential', 'Linear', 'ReLU']
+        """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Pairs (name, module) of the direct submodules; a shared one once."""
+        """Pairs (name, module) of the direct submodules; a shared one once.
+
+        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 3), nn.ReLU()).named_children()]
+        ['0', '1']
+        """
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -233,7 +269,11 @@ class Registry:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules; a shared one once."""
+        """The direct submodules; a shared one once.
+
+        >>> [type(child).__name__ for child in nn.Sequential(nn.Linear(2, 3), nn.ReLU()).children()]
+        ['Linear', 'ReLU']
+        """
         for _, module in self.named_children():
             yield module
 
@@ -252,27 +292,47 @@ class Registry:
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
                          ) -> Iterator[tuple[str, Parameter]]:
-        """Pairs (dotted name, parameter); a shared parameter once, unless `remove_duplicate=False`."""
+        """Pairs (dotted name, parameter); a shared parameter once, unless `remove_duplicate=False`.
+
+        >>> [(name, p.shape) for name, p in nn.Sequential(nn.Linear(2, 3)).named_parameters()]
+        [('0.weight', lucid.Size([3, 2])), ('0.bias', lucid.Size([3]))]
+        """
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and, with `recurse`, of all below; a shared one once."""
+        """The parameters of this module and, with `recurse`, of all below; a shared one once.
+
+        >>> sum(p.numel() for p in nn.Linear(2, 3).parameters())
+        9
+        """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
                       ) -> Iterator[tuple[str, Tensor]]:
-        """Pairs (dotted name, buffer); a shared buffer once, unless `remove_duplicate=False`."""
+        """Pairs (dotted name, buffer); a shared buffer once, unless `remove_duplicate=False`.
+
+        >>> [name for name, _ in nn.Sequential(nn.BatchNorm1d(3)).named_buffers()]
+        ['0.running_mean', '0.running_var', '0.num_batches_tracked']
+        """
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and, with `recurse`, of all below; a shared one once."""
+        """The buffers of this module and, with `recurse`, of all below; a shared one once.
+
+        >>> [buffer.shape for buffer in nn.BatchNorm1d(3).buffers()]
+        [lucid.Size([3]), lucid.Size([3]), lucid.Size([])]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     # ---- look-up by dotted name ----------------------------------------------------------------------------------
     def get_submodule(self, target: str) -> Module:
-        """The submodule with the dotted name `target`; "" gives this one. Raises AttributeError if there is none."""
+        """The submodule with the dotted name `target`; "" gives this one. Raises AttributeError if there is none.
+
+        >>> nn.Sequential(nn.Sequential(nn.ReLU())).get_submodule("0.0")
+        ReLU()
+        """
         module: Any = self
         for name in target.split(".") if target else ():
             module = self._find(module, name)
@@ -285,6 +345,11 @@ class Registry:
 
         With `strict` a submodule must be there already. Raises ValueError for an empty name or something that is not a
         module, AttributeError for a path that does not exist.
+
+        >>> model = nn.Sequential(nn.Sequential(nn.ReLU()))
+        >>> model.set_submodule("0.0", nn.GELU())
+        >>> model[0][0]
+        GELU(approximate='none')
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -297,7 +362,11 @@ class Registry:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter with the dotted name `target`. Raises AttributeError if there is none."""
+        """The parameter with the dotted name `target`. Raises AttributeError if there is none.
+
+        >>> nn.Sequential(nn.Linear(2, 3)).get_parameter("0.weight").shape
+        lucid.Size([3, 2])
+        """
         path, _, name = target.rpartition(".")
         parameter = self._find(self.get_submodule(path), name)
         if not isinstance(parameter, Parameter):
@@ -305,7 +374,11 @@ class Registry:
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer with the dotted name `target`. Raises AttributeError if there is none."""
+        """The buffer with the dotted name `target`. Raises AttributeError if there is none.
+
+        >>> nn.Sequential(nn.BatchNorm1d(2)).get_buffer("0.running_mean")
+        Tensor([0.0, 0.0], requires_grad=False)
+        """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         buffer: Tensor = self._find(module, name)
@@ -325,6 +398,6 @@ class Registry:
             return None
         for kind, members in (("parameter", self.named_parameters()), ("buffer", self.named_buffers())):
             for name, member in members:
-                if member.data._array is tensor._array:
+                if array_behind(member) is tensor._array:
                     return kind, name
         return None

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from .... import _dtypes, backends
 from ....backends import Device, storage
+from ....backends.memory_format import memory_axes
 from ....ops.conversion import Destination, convert
-from ....tensor import Tensor, wrap
+from ....tensor import Tensor, array_behind, wrap
 
 
 class _Step(NamedTuple):
@@ -14,7 +15,7 @@ class _Step(NamedTuple):
 
     device: Device
     dtype: Any
-    layout: storage.Layout
+    layout: tuple[int, ...]  # of its memory
     original: Any  # the memory itself where keeping it costs nothing, on the device 'meta'
     result: Any
     before: list[tuple[Tensor, storage.Part | None, Any, Any]]  # tensor, its part of the memory, its node and view
@@ -35,8 +36,8 @@ class Rollback:
     def record(self, memory: Any, result: Any, tensors: list[Tensor]) -> None:
         """Note that `result` is about to take the place of `memory`, of which `tensors` are views."""
         device = backends.device_of(memory)
-        before = [(t, storage.part(memory, t.data._array), t._node, t._view) for t in tensors]
-        self._steps.append(_Step(device, memory.dtype, storage.layout(memory), memory if device.type == "meta" else None,
+        before = [(t, storage.part(memory, array_behind(t)), t._node, t._view) for t in tensors]
+        self._steps.append(_Step(device, memory.dtype, memory_axes(memory), memory if device.type == "meta" else None,
                                  result, before, _is_exact(memory.dtype, result.dtype)))
 
     def run(self, names: dict[int, str]) -> list[str]:
@@ -79,6 +80,8 @@ class Rollback:
 
 def _is_exact(old: Any, new: Any) -> bool:
     """Whether every number of dtype `old` is one of dtype `new`."""
+    if old in _dtypes.STORED or new in _dtypes.STORED:
+        return old.itemsize == 1 and new in (_dtypes.float32, _dtypes.float64)
     same_kind = _dtypes.CATEGORY[old] == _dtypes.CATEGORY[new] or _dtypes.is_differentiable(old)
     return bool(_dtypes.promote_types(old, new) == new and same_kind)
 

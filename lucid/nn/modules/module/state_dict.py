@@ -45,6 +45,9 @@ class StateDict(Registry):
         result is a snapshot, which nothing changes: tensors, and extra states with them, are copied, and those that share
         memory share it in the snapshot. The result is an OrderedDict whose attribute `_metadata` holds the version of each
         module. `destination` is a dictionary to fill instead of a new one.
+
+        >>> {name: tensor.shape for name, tensor in nn.Linear(2, 3).state_dict().items()}
+        {'weight': lucid.Size([3, 2]), 'bias': lucid.Size([3])}
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead: destination, prefix, keep_vars",
@@ -93,11 +96,34 @@ class StateDict(Registry):
         return state
 
     def get_extra_state(self) -> Any:
-        """Override, together with `set_extra_state`, to save something besides tensors in `state_dict()`."""
+        """Override, together with `set_extra_state`, to save something besides tensors in `state_dict()`.
+
+        >>> class Counted(nn.Module):
+        ...     calls = 0
+        ...     def get_extra_state(self):
+        ...         return self.calls
+        ...     def set_extra_state(self, state):
+        ...         self.calls = state
+        >>> Counted().state_dict()["_extra_state"]
+        0
+        """
         raise RuntimeError("get_extra_state() is called only for modules that override it")
 
     def set_extra_state(self, state: Any) -> None:
-        """Override to restore what `get_extra_state` returned."""
+        """Override to restore what `get_extra_state` returned.
+
+        >>> class Counted(nn.Module):
+        ...     calls = 0
+        ...     def get_extra_state(self):
+        ...         return self.calls
+        ...     def set_extra_state(self, state):
+        ...         self.calls = state
+        >>> module = Counted()
+        >>> module.load_state_dict({"_extra_state": 5})
+        <All keys matched successfully>
+        >>> module.calls
+        5
+        """
         raise RuntimeError("set_extra_state() is called only for modules that override it")
 
     # ---- loading -------------------------------------------------------------------------------------------------
@@ -122,6 +148,12 @@ class StateDict(Registry):
         buffers with ``Buffer(init=...)`` are computed there. Without it, loading into the device 'meta' does nothing, and warns.
         Raises TypeError if `state_dict` is not a mapping or the patterns are not strings, ValueError for other keys in
         `strict`, and RuntimeError that lists missing and unexpected keys and wrong shapes.
+
+        >>> model = nn.Linear(1, 1)
+        >>> model.load_state_dict({"weight": lucid.ones(1, 1), "bias": lucid.zeros(1)})
+        <All keys matched successfully>
+        >>> model(lucid.tensor([[5.0]])).item()
+        5.0
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -192,7 +224,7 @@ class StateDict(Registry):
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
-            known = {*own, *slots, *self._non_persistent_buffers_set}
+            known = {*own, *slots, *self._passed_over()}
             for key in state_dict:
                 if key.startswith(prefix) and key != extra:
                     head, dot, _ = key[len(prefix):].partition(".")
@@ -201,6 +233,10 @@ class StateDict(Registry):
         if given is None:
             plan.commit()
 
+    def _passed_over(self) -> set[str]:
+        """The names that a state may have without being loaded."""
+        return self._non_persistent_buffers_set
+
     def _empty_slots(self) -> list[str]:
         """The persistent buffers that are None, and that a state may fill."""
         return [name for name, buffer in self._buffers.items()
@@ -208,11 +244,25 @@ class StateDict(Registry):
 
     # ---- hooks ---------------------------------------------------------------------------------------------------
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before the state of this module is saved."""
+        """Call ``hook(module, prefix, keep_vars)`` before the state of this module is saved.
+
+        >>> layer = nn.Linear(1, 1)
+        >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("saving"))
+        >>> state = layer.state_dict()
+        saving
+        """
         return RemovableHandle.add(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change the dictionary in place."""
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change the dictionary in place.
+
+        >>> def without_bias(module, state, prefix, metadata):
+        ...     del state[prefix + "bias"]
+        >>> layer = nn.Linear(1, 1)
+        >>> handle = layer.register_state_dict_post_hook(without_bias)
+        >>> list(layer.state_dict())
+        ['weight']
+        """
         hook._from_public_api = True  # type: ignore[attr-defined]
         return RemovableHandle.add(self._state_dict_hooks, hook)
 
@@ -225,6 +275,11 @@ class StateDict(Registry):
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
         before this module is loaded; it may change the dictionary and the lists in place.
+
+        >>> layer = nn.Linear(1, 1)
+        >>> handle = layer.register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: print(sorted(state)))
+        >>> _ = layer.load_state_dict({"weight": lucid.ones(1, 1), "bias": lucid.zeros(1)})
+        ['bias', 'weight']
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -235,6 +290,11 @@ class StateDict(Registry):
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after the load, before a strict load looks at the keys; it may change the
         two lists in place.
+
+        >>> layer = nn.Linear(1, 1)
+        >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: print("missing:", keys.missing_keys))
+        >>> _ = layer.load_state_dict({"weight": lucid.ones(1, 1)}, strict=False)
+        missing: ['bias']
         """
         return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
 

@@ -8,6 +8,11 @@
 `_functions`: pruning as functions.
 `_method`: the mask, the hook that applies it, and repeated pruning.
 `_methods`: which elements or slices each method prunes.
+
+>>> from lucid.nn.utils import prune
+>>> layer = prune.l1_unstructured(nn.Linear(4, 4), "weight", amount=0.5)
+>>> (layer.weight == 0).sum().item()
+8
 """
 from ._functions import (
     custom_from_mask,

@@ -13,13 +13,23 @@ from ._methods import CustomFromMask, Identity, L1Unstructured, LnStructured, Ra
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give the parameter `name` a mask of ones: nothing is pruned yet."""
+    """Give the parameter `name` a mask of ones: nothing is pruned yet.
+
+    >>> layer = nn.utils.prune.identity(nn.Linear(2, 3), "bias")
+    >>> sorted(layer.state_dict())
+    ['bias_mask', 'bias_orig', 'weight']
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: Any) -> Module:
-    """Prune elements of the parameter `name` at random: a fraction (float) of those left, or a number (int) of them."""
+    """Prune elements of the parameter `name` at random: a fraction (float) of those left, or a number (int) of them.
+
+    >>> layer = nn.utils.prune.random_unstructured(nn.Linear(4, 4), "weight", amount=5)
+    >>> (layer.weight == 0).sum().item()
+    5
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -28,13 +38,22 @@ def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: T
     """Prune the elements of the parameter `name` of the smallest magnitude, or of the smallest `importance_scores`.
 
     `amount` is a fraction (float) of the elements left, or a number (int) of them.
+
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(4, 4), "weight", amount=0.25)
+    >>> (layer.weight == 0).sum().item()
+    4
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Any, dim: int) -> Module:
-    """Prune slices of dimension `dim` at random: a fraction (float) of those left, or a number (int) of them."""
+    """Prune slices of dimension `dim` at random: a fraction (float) of those left, or a number (int) of them.
+
+    >>> layer = nn.utils.prune.random_structured(nn.Linear(4, 4), "weight", amount=1, dim=1)
+    >>> (layer.weight == 0).sum().item()
+    4
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -44,13 +63,22 @@ def ln_structured(module: Module, name: str, amount: Any, n: Any, dim: int, impo
     """Prune the slices of dimension `dim` of the smallest norm of order `n`, of the elements or the `importance_scores`.
 
     `amount` is a fraction (float) of the slices left, or a number (int) of them.
+
+    >>> layer = nn.utils.prune.ln_structured(nn.Linear(4, 4), "weight", amount=1, n=2, dim=0)
+    >>> (layer.weight == 0).sum().item()
+    4
     """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune the parameter `name` where `mask` is 0; the mask has the shape of the parameter and any dtype."""
+    """Prune the parameter `name` where `mask` is 0; the mask has the shape of the parameter and any dtype.
+
+    >>> layer = nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "weight", lucid.tensor([[1.0, 0.0]]))
+    >>> layer.weight[0, 1].item()
+    0.0
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -63,6 +91,11 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
     ``amount=0.2``. `importance_scores` maps some of the pairs to the scores to use in the place of the elements.
     Raises TypeError for parameters that are not iterable, scores that are not a dictionary and a method that is not
     unstructured.
+
+    >>> a, b = nn.Linear(4, 4), nn.Linear(4, 4)
+    >>> nn.utils.prune.global_unstructured([(a, "weight"), (b, "weight")], nn.utils.prune.L1Unstructured, amount=10)
+    >>> ((a.weight == 0).sum() + (b.weight == 0).sum()).item()
+    10
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -90,6 +123,11 @@ def remove(module: Module, name: str) -> Module:
     """Make the pruning of the parameter `name` permanent: zeros stay, mask and hook go, and it is a parameter again.
 
     Raises ValueError if it is not pruned.
+
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(4, 4), "weight", amount=5)
+    >>> layer = nn.utils.prune.remove(layer, "weight")
+    >>> sorted(layer.state_dict()), (layer.weight == 0).sum().item()
+    (['bias', 'weight'], 5)
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
@@ -100,5 +138,9 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of `module` or of any module below is pruned."""
+    """Whether a parameter of `module` or of any module below is pruned.
+
+    >>> nn.utils.prune.is_pruned(nn.Linear(2, 3)), nn.utils.prune.is_pruned(nn.utils.prune.identity(nn.Linear(2, 3), "bias"))
+    (False, True)
+    """
     return any(isinstance(hook, BasePruningMethod) for part in module.modules() for hook in part._forward_pre_hooks.values())

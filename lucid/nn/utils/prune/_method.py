@@ -19,6 +19,16 @@ class BasePruningMethod(ABC):
 
     `PRUNING_TYPE` says what a method sees of a parameter that is pruned again: "unstructured" the elements that are left, as
     a tensor of one dimension; "structured" the slices of dimension `self.dim` in which any is left; "global" everything.
+
+    >>> from lucid.nn.utils import prune
+    >>> class Negative(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t > 0)
+    >>> layer = nn.Linear(2, 3)
+    >>> _ = Negative.apply(layer, "weight")
+    >>> bool((layer.weight >= 0).all())
+    True
     """
 
     PRUNING_TYPE: ClassVar[str]
@@ -129,6 +139,13 @@ class PruningContainer(BasePruningMethod):
 
     Raises AttributeError for methods that have not been applied to a parameter, TypeError for something else than a method
     and ValueError for methods of parameters of different names.
+
+    >>> prune = nn.utils.prune
+    >>> layer = nn.Linear(2, 3)
+    >>> for _ in range(2):
+    ...     _ = prune.l1_unstructured(layer, "weight", amount=1)
+    >>> [type(hook).__name__ for hook in layer._forward_pre_hooks.values()]
+    ['PruningContainer']
     """
 
     def __init__(self, *args: Any) -> None:

@@ -36,7 +36,11 @@ class _Amount:
 
 
 class Identity(BasePruningMethod):
-    """Prune nothing: the mask is all ones, for masks that come later."""
+    """Prune nothing: the mask is all ones, for masks that come later.
+
+    >>> nn.utils.prune.Identity().prune(lucid.tensor([3.0, 4.0]))
+    Tensor([3.0, 4.0], requires_grad=False)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -69,7 +73,11 @@ class _Unstructured(_Amount, BasePruningMethod):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prune elements at random. `amount` is a fraction or a number of elements."""
+    """Prune elements at random. `amount` is a fraction or a number of elements.
+
+    >>> nn.utils.prune.RandomUnstructured(amount=2).prune(lucid.ones(5)).sum()
+    Tensor(3.0, requires_grad=False)
+    """
 
     def _scores(self, t: Tensor) -> Tensor:
         return rand_like(t, dtype=at_least_single(t.dtype))
@@ -81,7 +89,11 @@ class RandomUnstructured(_Unstructured):
 
 
 class L1Unstructured(_Unstructured):
-    """Prune the elements of the smallest magnitude. `amount` is a fraction or a number of elements."""
+    """Prune the elements of the smallest magnitude. `amount` is a fraction or a number of elements.
+
+    >>> nn.utils.prune.L1Unstructured(amount=2).prune(lucid.tensor([3.0, -1.0, 0.5, -4.0]))
+    Tensor([ 3.0, -0.0,  0.0, -4.0], requires_grad=False)
+    """
 
     def _scores(self, t: Tensor) -> Tensor:
         return t.abs()
@@ -125,7 +137,12 @@ class _Structured(_Amount, BasePruningMethod):
 
 
 class RandomStructured(_Structured):
-    """Prune slices of dimension `dim` at random. `amount` is a fraction or a number of slices."""
+    """Prune slices of dimension `dim` at random. `amount` is a fraction or a number of slices.
+
+    >>> mask = nn.utils.prune.RandomStructured(amount=1, dim=0).prune(lucid.ones(3, 2))
+    >>> mask.sum(1).sort().values
+    Tensor([0.0, 2.0, 2.0], requires_grad=False)
+    """
 
     def _scores(self, t: Tensor) -> Tensor:
         return rand(t.shape[self.dim], device=t.device)
@@ -140,6 +157,10 @@ class LnStructured(_Structured):
     """Prune the slices of dimension `dim` that have the smallest norm of order `n`, which is as for `lucid.norm`.
 
     `amount` is a fraction or a number of slices.
+
+    >>> nn.utils.prune.LnStructured(amount=1, n=2, dim=0).prune(lucid.tensor([[3.0, 4.0], [1.0, 0.0]]))
+    Tensor([[3.0, 4.0],
+            [0.0, 0.0]], requires_grad=False)
     """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
@@ -157,7 +178,11 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prune where `mask`, a tensor of any dtype and of the shape of the parameter, is 0."""
+    """Prune where `mask`, a tensor of any dtype and of the shape of the parameter, is 0.
+
+    >>> nn.utils.prune.CustomFromMask(lucid.tensor([1.0, 0.0])).prune(lucid.tensor([3.0, 4.0]))
+    Tensor([3.0, 0.0], requires_grad=False)
+    """
 
     PRUNING_TYPE = "global"
 
