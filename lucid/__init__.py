@@ -2,6 +2,13 @@
 
 On a CPU it runs on NumPy and Numba kernels, on a CUDA machine on CuPy and our own CUDA kernels. Importing it imports neither
 numba nor cupy: they come with the first operation that needs them.
+
+>>> import lucid
+>>> x = lucid.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+>>> (x @ x).sum().backward()
+>>> x.grad
+Tensor([[ 7.0, 11.0],
+        [ 9.0, 13.0]], requires_grad=False)
 """
 from builtins import bool as _bool
 from math import e, inf, nan, pi
@@ -43,10 +50,12 @@ from ._format import set_printoptions
 from ._layout import Layout as layout
 from ._layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ._limits import can_cast, finfo, iinfo
+from ._namespace import einops_package as _einops_package
 from ._namespace import old_names as _old_names
+from ._namespace import pytorch_modules as _pytorch_modules
 from ._namespace.absent import explain as _explain
+from ._namespace.absent import listed as _listed
 from ._namespace.builtins import publish
-from ._precision import get_float32_matmul_precision, set_float32_matmul_precision
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -55,6 +64,7 @@ from .backends import default_device as get_default_device
 from .backends import set_default_device
 from .backends.memory_format import MemoryFormat as memory_format
 from .backends.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from .backends.precision import get_float32_matmul_precision, set_float32_matmul_precision
 from .backends.threads import get_num_threads, set_num_threads
 from .ops.conversion import clone, conj, conj_physical, imag, real, result_type, type_as
 from .ops.creation.creation import (
@@ -237,7 +247,7 @@ from .ops.linalg.matmul import bmm, dot, ger, linear, matmul, mm, mv, outer, vdo
 from .ops.linalg.matrix_exp import matrix_exp
 from .ops.linalg.norm import dist, norm, norm_except_dim, renorm
 from .ops.linalg.products import chain_matmul, cross, inner, kron, matrix_power, tensordot, trace, vander
-from .ops.linalg.qr_svd import geqrf, orgqr
+from .ops.linalg.qr_svd import geqrf, orgqr, ormqr
 from .ops.linalg.qr_svd import torch_qr as qr
 from .ops.linalg.qr_svd import torch_svd as svd
 from .ops.linalg.solve import inverse
@@ -368,6 +378,7 @@ from .ops.random.random import normal, rand, rand_like, randint, randint_like, r
 from .ops.random.sampling import bernoulli, binomial, multinomial, poisson
 from .ops.reduction.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
 from .ops.reduction.finite_differences import diff, gradient
+from .ops.reduction.hashing import hash_tensor
 from .ops.reduction.max_min import amax, amin, aminmax, argmax, argmin, max, min
 from .ops.reduction.reduction import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
 from .ops.reduction.segments import segment_reduce
@@ -448,13 +459,15 @@ from .ops.in_place import (
     zero_,
 )
 
-from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
+from . import data, fft, linalg, nn, optim, func, special, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 
+_einops_package.introduce()
 _old_names.install()
+_pytorch_modules.install()
 _explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, nn.functional.__name__, nn.utils.__name__,
-         optim.__name__)
+         optim.__name__, *(f"lucid.nn.modules{end}" for end in ("", ".linear", ".batchnorm", ".conv", ".instancenorm")))
 
 cuda = gpu
 newaxis = None
@@ -464,9 +477,14 @@ cfloat, cdouble = complex64, complex128
 
 
 def is_tensor(obj: object) -> _bool:
-    """Whether `obj` is a Tensor."""
+    """Whether `obj` is a Tensor.
+
+    >>> lucid.is_tensor(lucid.ones(1)), lucid.is_tensor(np.ones(1))
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
-publish(globals(), [name for name in dir() if not name.startswith("_") and name != "publish"])
+__all__ = _listed(__name__, but=("levels", "ops", "publish", "serialization"))
+publish(globals(), [name for name in __all__ if name in globals()])
 del publish

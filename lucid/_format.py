@@ -36,6 +36,11 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
 
     `profile` 'default', 'short' or 'full' sets them all first. Arguments left out stay as they are, but for `sci_mode`.
     Raises ValueError for another profile.
+
+    >>> lucid.set_printoptions(precision=2)
+    >>> lucid.tensor([3.14159])
+    Tensor([3.14], requires_grad=False)
+    >>> lucid.set_printoptions(profile="default")
     """
     start = _options.get()
     if profile is not None:
@@ -88,8 +93,11 @@ def _format_sparse(name: str, tensor: Any) -> str:
     lines: list[str] = []
     for part, content in parts.items():
         start = f"{name if not lines else ' ' * len(name)}{'(' if not lines else ' '}{part}="
-        text = format_tensor(type(tensor.detach())(backends.to_host(content)).type(content.dtype))
-        text = text.rpartition(", requires_grad=")[0].partition(f", dtype={content.dtype.name}")[0] + ")"
+        if tensor.is_meta:
+            text = f"{name}(..., shape={tuple(content.shape)})"
+        else:
+            text = format_tensor(type(tensor.detach())(backends.to_host(content)).type(content.dtype))
+            text = text.rpartition(", requires_grad=")[0].partition(f", dtype={content.dtype.name}")[0] + ")"
         lines.append(start + text.replace("\n", "\n" + " " * len(start)))
     rest = [f"size={tuple(tensor.shape)}", f"nnz={array.nnz}", f"layout={array.sparse_layout}"]
     if tensor.dtype not in (_dtypes.get_default_dtype(), _dtypes.int64, _dtypes.bool_, _dtypes.default_complex()):

@@ -13,6 +13,15 @@ class RemovableHandle:
     """Removes the hook it was returned for; also a context manager that does so at its end.
 
     It does not keep alive what is hooked. Copied or pickled together with a module, it belongs to the copy.
+
+    >>> x = lucid.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(lambda gradient: gradient * 10)
+    >>> isinstance(handle, lucid.utils.hooks.RemovableHandle)
+    True
+    >>> handle.remove()
+    >>> (x * 2).sum().backward()
+    >>> x.grad
+    Tensor([2.0], requires_grad=False)
     """
 
     next_id = 0

@@ -3,7 +3,11 @@ from enum import Enum
 
 
 class Layout(Enum):
-    """The kinds of storage of a tensor's elements that PyTorch names."""
+    """The kinds of storage of a tensor's elements that PyTorch names.
+
+    >>> lucid.zeros(2).layout
+    lucid.strided
+    """
 
     strided = 0
     sparse_coo = 1

@@ -15,10 +15,13 @@ class finfo:
 
     `bits`, `eps` (the distance from 1 to the next number), `max`, `min`, `tiny` and `smallest_normal`, `resolution`, and the
     name `dtype`. Raises TypeError for other dtypes.
+
+    >>> lucid.finfo(lucid.float32).eps, lucid.finfo(lucid.float16).max
+    (1.1920928955078125e-07, 65504.0)
     """
 
     def __init__(self, type: Any = None) -> None:
-        dtype = _dtypes.get_default_dtype() if type is None else _any_dtype(type)
+        dtype = _dtypes.get_default_dtype() if type is None else _dtypes.as_dtype(type)
         if dtype.kind in "biu":
             raise TypeError(f"lucid.finfo() requires a floating point input type. Use lucid.iinfo to handle {dtype.name}")
         self.bits, self.eps, self.max, self.min, self.smallest_normal, self.resolution, self.dtype = _found(dtype)
@@ -45,10 +48,14 @@ def _found(dtype: np.dtype) -> tuple[int, float, float, float, float, float, str
 
 
 class iinfo:
-    """The limits of an integer dtype: `bits`, `max`, `min` and the name `dtype`. Raises TypeError for other dtypes."""
+    """The limits of an integer dtype: `bits`, `max`, `min` and the name `dtype`. Raises TypeError for other dtypes.
+
+    >>> lucid.iinfo(lucid.int8).min, lucid.iinfo(lucid.int8).max
+    (-128, 127)
+    """
 
     def __init__(self, type: Any) -> None:
-        dtype = _any_dtype(type)
+        dtype = _dtypes.as_dtype(type)
         if dtype.kind not in "iu":
             raise TypeError(f"lucid.iinfo() requires an integer input type, not {dtype.name}. Use lucid.finfo for floating point")
         found = np.iinfo(dtype)
@@ -64,13 +71,11 @@ class iinfo:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
-def _any_dtype(dtype: Any) -> np.dtype:
-    """A dtype, also one of which there are no tensors."""
-    return dtype if isinstance(dtype, np.dtype) and dtype in _dtypes.WITHOUT_TENSORS else _dtypes.as_dtype(dtype)
-
-
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a result of dtype `from_` may be written into a tensor of dtype `to`: not from complex to real numbers, from
     floating-point numbers to integers, or from anything else to bool.
+
+    >>> lucid.can_cast(lucid.float64, lucid.float32), lucid.can_cast(lucid.float32, lucid.int64)
+    (True, False)
     """
     return _dtypes.CATEGORY[_dtypes.as_dtype(from_)] <= _dtypes.CATEGORY[_dtypes.as_dtype(to)]

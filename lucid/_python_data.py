@@ -56,7 +56,7 @@ def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any], floating:
         wanted = _dtypes.default_complex() if array.dtype.kind == "c" else _dtypes.get_default_dtype()
     if wanted is not None:
         _require_fit(array, wanted)
-        return array.astype(wanted, copy=False)
+        return array if wanted in _dtypes.STORED else array.astype(wanted, copy=False)
     if others:
         common = _common_dtype(others | (_classes(data) & _NUMBERS))
         if common is not None:
@@ -94,6 +94,11 @@ def _common_dtype(kinds: set[Any]) -> np.dtype | None:
 def _require_fit(array: np.ndarray, wanted: np.dtype) -> None:
     """Raise RuntimeError for values that an integer dtype does not hold; negative ints wrap around in uint8, as in PyTorch."""
     kind = array.dtype.kind
+    if wanted == _dtypes.uint64 and array.size:
+        if kind == "f":
+            raise TypeError("an integer is required")
+        if kind == "i" and array.min() < 0:
+            raise OverflowError("can't convert negative int to unsigned")
     if wanted.kind not in "iu" or kind not in "iuf" or array.size == 0 or array.dtype == wanted:
         return
     limit = 1 << 8 * wanted.itemsize - (wanted.kind == "i")

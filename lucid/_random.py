@@ -36,6 +36,11 @@ class Generator:
     """A source of random numbers: a seed and the number of counter blocks taken so far. Safe to share between threads.
 
     `device` is only remembered: a generator is for tensors on every device.
+
+    >>> generator = lucid.Generator().manual_seed(1)
+    >>> a = lucid.rand(2, generator=generator)
+    >>> lucid.equal(lucid.rand(2, generator=generator.manual_seed(1)), a)
+    True
     """
 
     def __init__(self, device: str | Device = "cpu") -> None:
@@ -45,7 +50,13 @@ class Generator:
         self._offset = 0
 
     def take(self, blocks: int, on_gpu: bool = False) -> tuple[int, int]:
-        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel, which runs on a GPU or not."""
+        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel, which runs on a GPU or not.
+
+        >>> generator = lucid.Generator().manual_seed(1)
+        >>> first, second = generator.take(4), generator.take(4)
+        >>> first == second
+        False
+        """
         if on_gpu and _captures:
             graph = capture.get()
             if graph is not None:
@@ -66,7 +77,13 @@ class Generator:
         return seed, offset
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from `seed`, an integer; negative ones count as 64-bit two's complement."""
+        """Start again from `seed`, an integer; negative ones count as 64-bit two's complement.
+
+        >>> generator = lucid.Generator().manual_seed(5)
+        >>> a = lucid.rand(2, generator=generator)
+        >>> lucid.equal(lucid.rand(2, generator=generator.manual_seed(5)), a)
+        True
+        """
         seed = int(seed)
         if not -(1 << 63) <= seed <= _MASK:
             raise ValueError("Overflow when unpacking long long")
@@ -76,23 +93,47 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start again from a seed of the operating system's randomness, and return it."""
+        """Start again from a seed of the operating system's randomness, and return it.
+
+        >>> generator = lucid.Generator()
+        >>> generator.seed() == generator.initial_seed()
+        True
+        """
         seed = int.from_bytes(os.urandom(8), "little") >> 1
         self.manual_seed(seed)
         return seed
 
     def initial_seed(self) -> int:
-        """The seed that the generator was started with."""
+        """The seed that the generator was started with.
+
+        >>> lucid.Generator().manual_seed(5).initial_seed()
+        5
+        """
         return self._seed
 
     @property
     def position(self) -> tuple[int, int]:
-        """The seed, and how many blocks have been taken."""
+        """The seed, and how many blocks have been taken.
+
+        >>> generator = lucid.Generator().manual_seed(5)
+        >>> before = generator.position
+        >>> _ = lucid.rand(2, generator=generator)
+        >>> generator.position == before
+        False
+        """
         with self._lock:
             return self._seed, self._offset
 
     def get_state(self) -> Tensor:
-        """The state as a uint8 tensor of 16 bytes: seed and offset, little-endian."""
+        """The state as a uint8 tensor of 16 bytes: seed and offset, little-endian.
+
+        >>> generator = lucid.Generator().manual_seed(1)
+        >>> state = generator.get_state()
+        >>> a = lucid.rand(2, generator=generator)
+        >>> _ = generator.set_state(state)
+        >>> lucid.equal(lucid.rand(2, generator=generator), a)
+        True
+        """
         seed, offset = self.position
         recorder = _recording.current()
         if recorder is not None:
@@ -101,7 +142,15 @@ class Generator:
         return wrap(state.view(np.uint8))
 
     def set_state(self, new_state: Tensor) -> None:
-        """Continue from a state of `get_state`. Raises TypeError or RuntimeError for what is none."""
+        """Continue from a state of `get_state`. Raises TypeError or RuntimeError for what is none.
+
+        >>> generator = lucid.Generator().manual_seed(1)
+        >>> state = generator.get_state()
+        >>> a = lucid.rand(2, generator=generator)
+        >>> _ = generator.set_state(state)
+        >>> lucid.equal(lucid.rand(2, generator=generator), a)
+        True
+        """
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("expected a uint8 tensor as the state of a generator")
         if new_state.shape != (16,):
@@ -115,7 +164,13 @@ class Generator:
             self._seed, self._offset = seed, offset
 
     def clone_state(self) -> Generator:
-        """A new generator that continues from the same state."""
+        """A new generator that continues from the same state.
+
+        >>> a = lucid.Generator().manual_seed(1)
+        >>> b = a.clone_state()
+        >>> lucid.equal(lucid.rand(2, generator=a), lucid.rand(2, generator=b))
+        True
+        """
         clone = Generator(self.device)
         clone.set_state(self.get_state())
         return clone
@@ -140,25 +195,56 @@ fork.hold(default_generator._lock)
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator, which is for all devices, and return it."""
+    """Seed the default generator, which is for all devices, and return it.
+
+    >>> _ = lucid.manual_seed(3)
+    >>> a = lucid.rand(2)
+    >>> _ = lucid.manual_seed(3)
+    >>> lucid.equal(lucid.rand(2), a)
+    True
+    """
     return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
-    """Seed the default generator from the operating system's randomness; returns the seed."""
+    """Seed the default generator from the operating system's randomness; returns the seed.
+
+    >>> lucid.seed() == lucid.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed of the default generator."""
+    """The seed of the default generator.
+
+    >>> lucid.manual_seed(5).initial_seed()
+    5
+    >>> lucid.initial_seed()
+    5
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator."""
+    """The state of the default generator.
+
+    >>> state = lucid.get_rng_state()
+    >>> a = lucid.rand(2)
+    >>> lucid.set_rng_state(state)
+    >>> lucid.equal(lucid.rand(2), a)
+    True
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Continue the default generator from a state of `get_rng_state`."""
+    """Continue the default generator from a state of `get_rng_state`.
+
+    >>> state = lucid.get_rng_state()
+    >>> a = lucid.rand(2)
+    >>> lucid.set_rng_state(state)
+    >>> lucid.equal(lucid.rand(2), a)
+    True
+    """
     default_generator.set_state(new_state)

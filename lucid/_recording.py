@@ -32,6 +32,19 @@ def constant(array: Any) -> Any:
     return array
 
 
+def differentiated() -> None:
+    """`backward` is called."""
+    recording = recorder.get()
+    if recording is not None:
+        recording.differentiates = True
+
+
+def number(function: Callable[..., float], *args: Any) -> float:
+    """A number of Python's that `function` computes of tensors: a replay calls it, for the kernels that get the number now."""
+    recording = current()
+    return function(*args) if recording is None else recording.host(function, args, {}, is_number=True)
+
+
 def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let replays call `function` itself: it reads and changes Python's state, such as learning rates and counts of steps."""
     @functools.wraps(function)

@@ -1,4 +1,8 @@
-"""Discrete Fourier transforms, under the names of `torch.fft` (https://docs.pytorch.org/docs/2.13/fft.html)."""
+"""Discrete Fourier transforms, under the names of `torch.fft` (https://docs.pytorch.org/docs/2.13/fft.html).
+
+>>> lucid.fft.rfft(lucid.tensor([1.0, 0.0, -1.0, 0.0])).abs()
+Tensor([0.0, 2.0, 0.0], requires_grad=False)
+"""
 from ._namespace.builtins import publish
 from .ops.fft.fft import (
            fft,

@@ -1,4 +1,9 @@
-"""Linear algebra, under the names of `torch.linalg` (https://docs.pytorch.org/docs/2.13/linalg.html)."""
+"""Linear algebra, under the names of `torch.linalg` (https://docs.pytorch.org/docs/2.13/linalg.html).
+
+>>> a, b = lucid.tensor([[2.0, 0.0], [0.0, 4.0]]), lucid.tensor([2.0, 2.0])
+>>> lucid.linalg.solve(a, b), lucid.linalg.det(a)
+(Tensor([1.0, 0.5], requires_grad=False), Tensor(8.0, requires_grad=False))
+"""
 from ._namespace.builtins import publish
 from .backends.common.linalg import LinAlgError
 from .ops.linalg.det import linalg_det as det
@@ -30,7 +35,11 @@ __all__ = ["LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "di
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """`lucid.diagonal`, by default of the last two dimensions."""
+    """`lucid.diagonal`, by default of the last two dimensions.
+
+    >>> lucid.linalg.diagonal(lucid.tensor([[1, 2], [3, 4]]))
+    Tensor([1, 4], requires_grad=False)
+    """
     return _diagonal(A, offset, dim1, dim2)
 
 publish(globals(), __all__)

@@ -1,4 +1,8 @@
-"""Special functions, under the names of `torch.special` (https://docs.pytorch.org/docs/2.13/special.html)."""
+"""Special functions, under the names of `torch.special` (https://docs.pytorch.org/docs/2.13/special.html).
+
+>>> lucid.special.expit(lucid.tensor([0.0, 1.0])), lucid.special.ndtr(lucid.tensor(1.96))
+(Tensor([0.5000, 0.7311], requires_grad=False), Tensor(0.975, requires_grad=False))
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -74,12 +78,20 @@ __all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "cheby
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """`lucid.softmax`; here `dtype` is given by keyword only."""
+    """`lucid.softmax`; here `dtype` is given by keyword only.
+
+    >>> lucid.special.softmax(lucid.tensor([0.0, 0.0]), dim=0)
+    Tensor([0.5, 0.5], requires_grad=False)
+    """
     return _softmax(input, dim, dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """`lucid.log_softmax`; here `dtype` is given by keyword only."""
+    """`lucid.log_softmax`; here `dtype` is given by keyword only.
+
+    >>> lucid.special.log_softmax(lucid.tensor([0.0, 0.0]), dim=0)
+    Tensor([-0.6931, -0.6931], requires_grad=False)
+    """
     return _log_softmax(input, dim, dtype=dtype)
 
 publish(globals(), __all__)

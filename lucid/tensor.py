@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copyreg
+import math
 import operator
 import weakref
 from collections import OrderedDict
@@ -15,9 +16,15 @@ from . import _dtypes, _recording, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
 from ._namespace.lazy import load
+from ._nodes import Caster, Leaf, Retainer
 from ._python_data import from_python
 from .backends import dlpack, pickling, shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
+
+if TYPE_CHECKING:
+    from ._tensor_methods import TensorMethods
+else:
+    TensorMethods = object  # its methods are those that lucid.ops attaches
 
 _new: Callable[..., Any] = object.__new__
 
@@ -64,36 +71,7 @@ class Answer(int):
 _YES, _NO = Answer(True), Answer(False)
 
 
-class Leaf:
-    """Where gradients end: the node of a tensor that requires grad and was not computed."""
-
-    __slots__ = ("__weakref__", "hooks", "post_accumulate_hooks", "seq", "tensor")
-    op = "leaf"
-    parents: tuple[Any, ...] = ()
-    vjp = None
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.seq = clock.tick()
-        self.tensor = weakref.ref(tensor)  # a strong reference would be a cycle
-        self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
-        self.post_accumulate_hooks: OrderedDict[int, Callable[..., Any]] | None = None
-
-
-class Retainer:
-    """The hook of `retain_grad`. Wherever it stands among the hooks of a node, it is called last."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = weakref.ref(tensor)
-
-    def __call__(self, gradient: Tensor) -> None:
-        tensor = self.tensor()
-        if tensor is not None:
-            tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
-
-
-class Tensor:
+class Tensor(TensorMethods):
     """A multi-dimensional array on one device, with automatic differentiation.
 
     The arguments are read as those of PyTorch's constructor: ``Tensor(2, 3)`` and ``Tensor(Size([2, 3]))`` are memory as it is
@@ -108,7 +86,7 @@ class Tensor:
     data that is not numeric, ValueError for ragged sequences, and RuntimeError for negative sizes and for a dtype that cannot
     require grad.
 
-    >>> Tensor([1, 2])
+    >>> lucid.Tensor([1, 2])
     Tensor([1.0, 2.0], requires_grad=False)
     """
 
@@ -122,39 +100,7 @@ class Tensor:
     _grad: Tensor | None
     _version_box: Version | None
     _view: tuple[Tensor, Callable[[Tensor], Tensor]] | None
-
-    if TYPE_CHECKING:  # methods and operators attached by lucid.ops
-        def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-        def __getitem__(self, index: Any) -> Tensor: ...
-        def __setitem__(self, index: Any, value: Any) -> None: ...
-        def __floordiv__(self, other: Any) -> Tensor: ...
-        def __mod__(self, other: Any) -> Tensor: ...
-        def __and__(self, other: Any) -> Tensor: ...
-        def __or__(self, other: Any) -> Tensor: ...
-        def __xor__(self, other: Any) -> Tensor: ...
-        def __rand__(self, other: Any) -> Tensor: ...
-        def __ror__(self, other: Any) -> Tensor: ...
-        def __rxor__(self, other: Any) -> Tensor: ...
-        def __invert__(self) -> Tensor: ...
-        def __abs__(self) -> Tensor: ...
-        def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-        def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def numpy(self, *, force: bool = False) -> np.ndarray: ...
+    _refuse_grad: Callable[[], None]
 
     def __new__(cls, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
                 device: str | backends.Device | None = None) -> Self:
@@ -183,7 +129,11 @@ class Tensor:
         return made
 
     def as_subclass(self, cls: type) -> Any:
-        """This tensor as one of class `cls`, a class derived from Tensor: a view of all of it, with its history."""
+        """This tensor as one of class `cls`, a class derived from Tensor: a view of all of it, with its history.
+
+        >>> type(lucid.ones(2).as_subclass(nn.Parameter)).__name__
+        'Parameter'
+        """
         return as_class(self[...], cls)
 
     def _fill(self, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
@@ -217,99 +167,178 @@ class Tensor:
     # ---- what it is ----------------------------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
-        """The lengths of the dimensions, a tuple."""
+        """The lengths of the dimensions, a tuple.
+
+        >>> lucid.zeros(2, 3).shape
+        lucid.Size([2, 3])
+        """
         return Size(self._array.shape)
 
     @property
     def dtype(self) -> np.dtype:
-        """The element type, a NumPy dtype object."""
+        """The element type, a NumPy dtype object.
+
+        >>> lucid.ones(2).dtype, lucid.tensor([1]).dtype
+        (dtype('float32'), dtype('int64'))
+        """
         dtype: np.dtype = self._array.dtype
         return dtype
 
     @property
     def device(self) -> backends.Device:
-        """Where the memory is; compares equal to 'cpu', 'gpu', 'gpu:1'."""
+        """Where the memory is; compares equal to 'cpu', 'gpu', 'gpu:1'.
+
+        >>> lucid.ones(2).device
+        device(type='cpu')
+        """
         return backends.device_of(self._array)
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> lucid.zeros(2, 3).ndim
+        2
+        """
         return int(self._array.ndim)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is on a GPU."""
+        """Whether the memory is on a GPU.
+
+        >>> lucid.ones(2).is_cuda
+        False
+        """
         return self._array.__class__ is not np.ndarray and self.device.type == "gpu"
 
     @property
     def is_gpu(self) -> Answer:
-        """Whether the memory is on a GPU: as an attribute, and as the method that it is in lucid 2.x."""
+        """Whether the memory is on a GPU: as an attribute, and as the method that it is in lucid 2.x.
+
+        >>> lucid.ones(2).is_gpu
+        False
+        """
         return _YES if self._array.__class__ is not np.ndarray and self.device.type == "gpu" else _NO
 
     @property
     def is_meta(self) -> bool:
-        """Whether the tensor is on the device 'meta': it has shape and dtype, but no memory."""
+        """Whether the tensor is on the device 'meta': it has shape and dtype, but no memory.
+
+        >>> lucid.ones(2, device="meta").is_meta
+        True
+        """
         return self._array.__class__ is not np.ndarray and self.device.type == "meta"
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> lucid.zeros(2, 3).itemsize
+        4
+        """
         return int(self._array.itemsize)
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> lucid.zeros(2, 3).element_size()
+        4
+        """
         return int(self._array.itemsize)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Bytes of all elements.
+
+        >>> lucid.zeros(2, 3).nbytes
+        24
+        """
         return int(self._array.nbytes)
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> lucid.zeros(2, 3).dim()
+        2
+        """
         return int(self._array.ndim)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of dimension `dim`. Raises IndexError if there is no such dimension."""
+        """The shape, or the length of dimension `dim`. Raises IndexError if there is no such dimension.
+
+        >>> lucid.zeros(2, 3).size(), lucid.zeros(2, 3).size(1)
+        (lucid.Size([2, 3]), 3)
+        """
+        shape = self._array.shape
         if dim is None:
-            return Size(self._array.shape)
-        if not -self.ndim <= dim < self.ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], "
+            return Size(shape)
+        if not -len(shape) <= dim < len(shape):
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], "
                              f"but got {dim})")
-        return int(self._array.shape[dim])
+        return int(shape[dim])
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        >>> lucid.zeros(2, 3).nelement()
+        6
+        """
         return int(self._array.size)
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours along each dimension, or along `dim`, counted in elements."""
+        """Steps between neighbours along each dimension, or along `dim`, counted in elements.
+
+        >>> lucid.zeros(2, 3).stride(), lucid.zeros(2, 3).T.stride()
+        ((3, 1), (1, 3))
+        """
         steps = tuple(step // self._array.itemsize for step in self._array.strides)
         return steps if dim is None else steps[dim]
 
     def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements lie in memory without gaps, in row-major order or in `memory_format`."""
+        """Whether the elements lie in memory without gaps, in row-major order or in `memory_format`.
+
+        >>> lucid.zeros(2, 3).is_contiguous(), lucid.zeros(2, 3).T.is_contiguous()
+        (True, False)
+        """
         return is_contiguous(self._array, memory_format)
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a real floating-point type."""
+        """Whether the dtype is a real floating-point type.
+
+        >>> lucid.tensor([1.0]).is_floating_point(), lucid.tensor([1]).is_floating_point()
+        (True, False)
+        """
         return _dtypes.is_floating(self.dtype)
 
     def is_complex(self) -> bool:
-        """Whether the dtype is complex."""
+        """Whether the dtype is complex.
+
+        >>> lucid.tensor([1j]).is_complex()
+        True
+        """
         return bool(self.dtype.kind == "c")
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 on the device 'meta'."""
+        """The address of the first element; 0 on the device 'meta'.
+
+        >>> x = lucid.arange(4)
+        >>> x[1:].data_ptr() - x.data_ptr()
+        8
+        """
         if self.is_meta:
             return 0
         backends.note_read(self._array)
-        return int(self._array.ctypes.data if self._array.__class__ is np.ndarray else self._array.data.ptr)
+        backends.versions.share(self._array)
+        return storage.address(self._array)
 
     def is_shared(self) -> bool:
-        """Whether the memory can be shared with other processes: after `share_memory_()`, and on a GPU, as in PyTorch."""
+        """Whether the memory can be shared with other processes: after `share_memory_()`, and on a GPU, as in PyTorch.
+
+        >>> lucid.ones(2).is_shared(), lucid.ones(2).share_memory_().is_shared()
+        (False, True)
+        """
         return self.is_cuda or shared_memory.block_of(self._array) is not None
 
     def share_memory_(self) -> Tensor:
@@ -319,6 +348,9 @@ class Tensor:
         elements, and each sees what the other writes. What this tensor is a view of and the differentiable views of it move
         along; other tensors over the old memory, such as detached ones and NumPy arrays, stay with that. Raises RuntimeError
         on the device 'meta'.
+
+        >>> lucid.ones(2).share_memory_().is_shared()
+        True
         """
         if self.is_meta:
             raise RuntimeError("share_memory_: a tensor on the device 'meta' has no memory to share")
@@ -334,7 +366,12 @@ class Tensor:
     # ---- graph ---------------------------------------------------------------------------------------------------
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded. Settable on leaves only."""
+        """Whether operations on this tensor are recorded. Settable on leaves only.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> x.requires_grad, (x * 2).requires_grad, x.detach().requires_grad
+        (True, True, False)
+        """
         return self._node is not None
 
     @requires_grad.setter
@@ -354,25 +391,49 @@ class Tensor:
                                f"not {self.dtype.name}")
         else:
             self._node = Leaf(self)
+            if "_grad_dtype" in self.__dict__:
+                self._cast_gradients()
 
     def requires_grad_(self, mode: bool = True, *, requires_grad: bool | None = None) -> Tensor:
-        """Set `requires_grad` to `mode`, or to the argument of that name, and return the tensor."""
+        """Set `requires_grad` to `mode`, or to the argument of that name, and return the tensor.
+
+        >>> lucid.ones(2).requires_grad_()
+        Tensor([1.0, 1.0], requires_grad=True)
+        """
         self.requires_grad = mode if requires_grad is None else requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor was not computed from tensors that require grad."""
+        """Whether the tensor was not computed from tensors that require grad.
+
+        >>> x = lucid.ones(1, requires_grad=True)
+        >>> x.is_leaf, (x * 2).is_leaf
+        (True, False)
+        """
         return self._node is None or self._node.__class__ is Leaf
 
     @property
     def grad_fn(self) -> Any:
-        """The graph node that computed this tensor; None for a leaf."""
-        return None if self.is_leaf else self._node
+        """The graph node that computed this tensor; None for a leaf.
+
+        >>> x = lucid.ones(1, requires_grad=True)
+        >>> x.grad_fn is None, (x * 2).grad_fn is None
+        (True, False)
+        """
+        return None if self.is_leaf else self._node.edge()[0]
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient, a tensor of the same shape, dtype and device, or None."""
+        """The accumulated gradient, a tensor of the same shape, dtype and device, or None.
+
+        >>> x = lucid.tensor([3.0], requires_grad=True)
+        >>> x.grad is None
+        True
+        >>> (x ** 2).sum().backward()
+        >>> x.grad
+        Tensor([6.0], requires_grad=False)
+        """
         return self._grad
 
     @grad.setter
@@ -382,7 +443,11 @@ class Tensor:
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
-            for what in ("device", "dtype", "shape"):
+            wanted = self.__dict__.get("_grad_dtype", self.dtype)
+            if wanted is not None and wanted != value.dtype:
+                raise RuntimeError(f"assigned grad has dtype {value.dtype}, but the tensor has grad_dtype {wanted}; with "
+                                   "grad_dtype None it takes any")
+            for what in ("device", "shape"):
                 if getattr(value, what) != getattr(self, what):
                     raise RuntimeError(f"assigned grad has {what} {getattr(value, what)}, but the tensor has "
                                        f"{what} {getattr(self, what)}")
@@ -393,6 +458,46 @@ class Tensor:
         self._grad = None
 
     @property
+    def grad_dtype(self) -> Any:
+        """The dtype that `grad` has, by default that of the tensor: gradients are cast to it. None: a gradient of any dtype may
+        be assigned. Only leaves have it.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> x.grad_dtype = lucid.float64
+        >>> x.sum().backward()
+        >>> x.grad.dtype
+        dtype('float64')
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.__dict__.get("_grad_dtype", self.dtype)
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: Any) -> None:
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if dtype is not None:
+            if dtype.__class__ not in _dtypes.CLASSES:
+                raise RuntimeError(f"grad_dtype must be a dtype or None, but got {type(dtype).__name__}")
+            dtype = _dtypes.as_dtype(dtype)
+        if dtype is not None and not _dtypes.is_differentiable(dtype):
+            raise RuntimeError(f"grad_dtype must be a floating-point or complex dtype, but got {dtype}")
+        if self._grad is not None and dtype is not None and self._grad.dtype != dtype:
+            raise RuntimeError(f"Cannot set grad_dtype to '{dtype}' because there is already a gradient with dtype "
+                               f"'{self._grad.dtype}'. Please clear the gradient (.grad = None) before.")
+        self.__dict__["_grad_dtype"] = dtype
+        if self._node is not None:
+            self._cast_gradients()
+
+    def _cast_gradients(self) -> None:
+        """Let a hook, before those of the user, cast what this leaf gets."""
+        hooks = self._node.hooks
+        if hooks is None:
+            hooks = self._node.hooks = OrderedDict()
+        if not any(hook.__class__ is Caster for hook in hooks.values()):
+            RemovableHandle.add(hooks, Caster(self), prepend=True)
+
+    @property
     def _version(self) -> int:
         return 0 if self._version_box is None else self._version_box.count
 
@@ -401,12 +506,26 @@ class Tensor:
         return None if self._view is None else self._view[0]
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in `inference_mode`."""
+        """Whether the tensor was made in `inference_mode`.
+
+        >>> with lucid.inference_mode():
+        ...     x = lucid.ones(2)
+        >>> x.is_inference()
+        True
+        """
         return self._version_box is not None and self._version_box.inference
 
     @property
     def data(self) -> Tensor:
-        """The same memory without graph or version tracking. Assigning a tensor replaces the memory."""
+        """The same memory without graph or version tracking. Assigning a tensor replaces the memory.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> x.data.mul_(3)
+        Tensor([3.0, 3.0], requires_grad=False)
+        >>> x
+        Tensor([3.0, 3.0], requires_grad=True)
+        """
+        backends.versions.share(self._array)
         return wrap(self._array)
 
     @data.setter
@@ -431,7 +550,12 @@ class Tensor:
         return self
 
     def detach(self) -> Tensor:
-        """The same memory without the graph; in-place writes to it are still tracked."""
+        """The same memory without the graph; in-place writes to it are still tracked.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> (x * 2).detach()
+        Tensor([2.0, 2.0], requires_grad=False)
+        """
         array = self._array
         if array.__class__ is not np.ndarray and hasattr(array, "is_sparse"):
             array = array.mapped(lambda part: part)  # the same memory, but what is kept can change
@@ -441,19 +565,45 @@ class Tensor:
         return result
 
     def detach_(self) -> Tensor:
-        """Cut this tensor off the graph that computed it."""
+        """Cut this tensor off the graph that computed it.
+
+        >>> y = lucid.ones(2, requires_grad=True) * 2
+        >>> y.detach_()
+        Tensor([2.0, 2.0], requires_grad=False)
+        """
         if self._view is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._node = None
         return self
 
     def free(self) -> None:
-        """Let go of the memory, the graph and the gradient; the tensor has no elements afterwards (a name of lucid 2.x)."""
+        """Let go of the memory, the graph and the gradient; the tensor has no elements afterwards (a name of lucid 2.x).
+
+        >>> x = lucid.ones(2)
+        >>> x.free()
+        >>> lucid.is_tensor(x)  # without its memory
+        True
+        """
         self._grad = self._node = self._view = None
         self._swap_array(self._array[:0].copy() if self._array.ndim else self._array.reshape(1)[:0].copy())
 
+    def is_distributed(self) -> bool:
+        """Whether its elements are those of several processes: never.
+
+        >>> lucid.ones(1).is_distributed()
+        False
+        """
+        return False
+
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` when the gradient of this tensor is known; a returned tensor replaces it."""
+        """Call `hook(grad)` when the gradient of this tensor is known; a returned tensor replaces it.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda gradient: gradient * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        Tensor([10.0, 10.0], requires_grad=False)
+        """
         if self._node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node.hooks is None:
@@ -461,7 +611,13 @@ class Tensor:
         return RemovableHandle.add(self._node.hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` after `.grad` of this leaf has been accumulated."""
+        """Call `hook(tensor)` after `.grad` of this leaf has been accumulated.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda x: print("the gradient is", x.grad))
+        >>> x.sum().backward()
+        the gradient is Tensor([1.0, 1.0], requires_grad=False)
+        """
         if self._node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node.__class__ is not Leaf:
@@ -471,7 +627,15 @@ class Tensor:
         return RemovableHandle.add(self._node.post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep `.grad` of a tensor that is not a leaf: that of its elements as they are when they are used, after all hooks."""
+        """Keep `.grad` of a tensor that is not a leaf: that of its elements as they are when they are used, after all hooks.
+
+        >>> x = lucid.ones(2, requires_grad=True)
+        >>> y = x * 2
+        >>> y.retain_grad()
+        >>> (y * y).sum().backward()
+        >>> y.grad
+        Tensor([4.0, 4.0], requires_grad=False)
+        """
         if self._node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node.__class__ is not Leaf and not self.retains_grad:
@@ -479,22 +643,37 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
-        """Whether a non-leaf tensor keeps its gradient."""
+        """Whether a non-leaf tensor keeps its gradient.
+
+        >>> y = lucid.ones(2, requires_grad=True) * 2
+        >>> y.retain_grad()
+        >>> y.retains_grad
+        True
+        """
         hooks = None if self._node is None else self._node.hooks
         return hooks is not None and any(hook.__class__ is Retainer and hook.tensor() is self for hook in hooks.values())
 
     # ---- out of the tensor ---------------------------------------------------------------------------------------
     def item(self) -> Any:
-        """The only element, as a Python number. Raises RuntimeError if there are more or none, and on the device 'meta'."""
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        if self.is_meta:
+        """The only element, as a Python number. Raises RuntimeError if there are more or none, and on the device 'meta'.
+
+        >>> lucid.tensor([2.5]).item()
+        2.5
+        """
+        array = self._array
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        if array.__class__ is not np.ndarray and self.is_meta:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors: they have no elements")
-        value = backends.to_host(self._array).reshape(()).item()
-        return float(value) if self._array.dtype.kind == "V" else value
+        value = backends.to_host(array).item()
+        return float(value) if array.dtype.kind == "V" else value
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python scalars; a 0-d tensor gives the scalar."""
+        """The elements as nested lists of Python scalars; a 0-d tensor gives the scalar.
+
+        >>> lucid.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return backends.to_host(self._array).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -527,12 +706,13 @@ class Tensor:
             moved = self.to("cpu" if dl_device[0] == 1 else backends.Device("gpu", dl_device[1]))
             return moved.__dlpack__(stream=stream if dl_device[0] == 2 else None, max_version=max_version)
         backends.note_read(self._array)
+        backends.versions.share(self._array)
         return dlpack.capsule_of(self._array, stream, max_version, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         if self.is_meta:
             raise BufferError("a tensor on the device 'meta' has no memory to share")
-        kind, index = self._array.__dlpack_device__()
+        kind, index = storage.bits_of(self._array).__dlpack_device__()
         return int(kind), int(index)
 
     @property
@@ -542,6 +722,7 @@ class Tensor:
         if self._node is not None:
             raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use var.detach() first.")
         backends.note_read(self._array)
+        backends.versions.share(self._array)
         return self._array.__cuda_array_interface__
 
     def __bool__(self) -> bool:
@@ -595,6 +776,9 @@ class Tensor:
 
     __hash__ = object.__hash__  # by identity; `==` compares elements
 
+    def _repr_html_(self) -> str:
+        return str(load("lucid._notebook:tensor")(self))
+
     def __repr__(self) -> str:
         return format_tensor(self)
 
@@ -636,16 +820,18 @@ class Tensor:
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple with `numel()`, as in PyTorch. Slices, sums and multiples of it are of its class too."""
+    """A tensor's shape: a tuple with `numel()`, as in PyTorch. Slices, sums and multiples of it are of its class too.
+
+    >>> size = lucid.zeros(2, 3).shape
+    >>> size, size.numel(), size[-1]
+    (lucid.Size([2, 3]), 6, 3)
+    """
 
     __slots__ = ()
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
-        product = 1
-        for length in self:
-            product *= length
-        return product
+        return math.prod(self)
 
     def __repr__(self) -> str:
         return f"lucid.Size([{', '.join(map(str, self))}])"
@@ -686,6 +872,11 @@ def wrap(array: Any, node: Any = None) -> Tensor:
     tensor._node = node
     tensor._grad = tensor._version_box = tensor._view = None
     return tensor
+
+
+def array_behind(tensor: Tensor) -> Any:
+    """The array of a tensor, also of an uninitialized one, whose array is out of reach."""
+    return Tensor._array.__get__(tensor)
 
 
 def version_box(tensor: Tensor) -> Version:
@@ -806,6 +997,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
         array = np.asarray(data)
     elif hasattr(data, "__cuda_array_interface__"):
         array = backends.gpu_module().as_array(data)
+        backends.versions.share(array)
     elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         array = np.asarray(data)
     else:
@@ -814,10 +1006,10 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
             device = backends.default_device()
     if not array.dtype.isnative:
         array, copy = array.astype(array.dtype.newbyteorder("=")), False
-    if wanted is not None and array.dtype != wanted and (array.dtype.kind in "biufc" or array.dtype == _dtypes.bfloat16):
-        array, copy = array.astype(wanted), False
+    if wanted is not None and array.dtype != wanted and (array.dtype.kind in "biufc" or array.dtype in _dtypes.CATEGORY):
+        array, copy = _converted(array, wanted), False
     else:
-        array = _dtypes.canonical(array)
+        array = backends.held(array)
     if device is not None:
         target = backends.Device(device)
         moved = backends.to_device(array, target)
@@ -825,6 +1017,13 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     if made:
         return _recording.constant(array)
     return backends.row_major_copy(array) if copy else array
+
+
+def _converted(array: Any, dtype: np.dtype) -> Any:
+    """`array` as another dtype of tensors."""
+    if array.dtype.__class__ in _dtypes.STORED_CLASSES:
+        array = backends.held(array)
+    return backends.run("cast", (array,), {"dtype": dtype}) if dtype.__class__ in _dtypes.STORED_CLASSES else array.astype(dtype)
 
 
 def _unpickle_sparse(cls: type[Tensor], kind: Any, parts: list[Tensor], facts: tuple[Any, ...], requires_grad: bool,

@@ -11,6 +11,8 @@ from ._layout import Layout
 from .backends import Device
 from .tensor import Size, Tensor
 
+__all__ = ["Device", "DeviceLikeType", "FileLike", "Number", "Storage"]
+
 Number = builtins.int | builtins.float | builtins.bool
 _int, _float, _bool, _complex = builtins.int, builtins.float, builtins.bool, builtins.complex
 _dtype, _layout, _device = np.dtype, Layout, Device

@@ -20,6 +20,7 @@ from typing import Any
 import lucid as _lucid
 from lucid import backends, nn
 from lucid.backends import explain
+from lucid.backends.cpu import chains
 from lucid.backends.elementwise import ROWS, Row
 from lucid.backends.families import FAMILIES
 from lucid.nn import functional as F
@@ -146,7 +147,9 @@ def _indices(size: int, **like: Any) -> None:
 
 
 def _bounds(size: int, **like: Any) -> None:
-    lucid.ones(3, **like).gather(0, lucid.zeros(size * size, dtype=lucid.int64, device=like["device"]))
+    indices = lucid.zeros(size * size, dtype=lucid.int64, device=like["device"])
+    lucid.ones(3, **like).gather(0, indices)
+    lucid.ones_like(indices) // (indices + 1)
 
 
 def _masks(size: int, **like: Any) -> None:
@@ -334,12 +337,18 @@ def _fourier(size: int, **like: Any) -> None:
 
 
 #: What runs the kernels of a family once: `recipe(size, dtype=..., device=...)`.
+def _plans(size: int, *, dtype: Any, device: str) -> None:
+    """Small kernels in a row, as `lucid.compile` calls them on the CPU."""
+    if device == "cpu":
+        chains.kernels()
+
+
 RECIPES: dict[str, Callable[..., None]] = {recipe.__name__[1:]: recipe for recipe in (
     _elementwise, _in_place, _broadcast, _combination, _half_precision, _streaming, _integers, _copies, _padding, _indices,
     _masks, _sorting, _softmax, _cross_entropy, _ctc_loss, _attention, _batch_norm, _batch_norm_relu, _layer_norm, _group_norm,
     _rms_norm, _conv2d, _pool2d, _embedding, _optimizer, _bounds, _fused, _formulas, _special, _products, _csr_matmul,
     _small_matrices,
-    _recurrent, _resampling, _grid_sample, _fourier, _gamma, _pathwise)} | {"random": _random_numbers}
+    _recurrent, _resampling, _grid_sample, _fourier, _gamma, _pathwise, _plans)} | {"random": _random_numbers}
 
 
 def warm_up(family: str, dtype: str, device: str = "cpu") -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from .builtins import publish
@@ -17,7 +18,7 @@ _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
     **dict.fromkeys(("jit", "fx"), _COMPILE),
     **dict.fromkeys(("export", "package"), _CODE),
-    **dict.fromkeys(("nested", "masked"), _DENSE),
+    "nested": _DENSE,
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),
 }
 
@@ -36,7 +37,18 @@ def _absent(module: str, name: str) -> Any:
     raise AttributeError(message, name=name)
 
 
+def _offered(module: str) -> list[str]:
+    return sorted({*vars(sys.modules[module]), *LAZY.get(module, ())})
+
+
 def explain(*modules: str) -> None:
-    """Let the errors for attributes that `modules` lack say what to do instead."""
+    """Let the errors for attributes that `modules` lack say what to do instead, and `dir` offer what comes when asked for."""
     for module in modules:
-        vars(sys.modules[module])["__getattr__"] = functools.partial(_absent, module)
+        space = vars(sys.modules[module])
+        space["__getattr__"] = functools.partial(_absent, module)
+        space["__dir__"] = functools.partial(_offered, module)
+
+
+def listed(module: str, but: Iterable[str] = ()) -> list[str]:
+    """The public names of a module, for its `__all__`: what it has and what is imported when it is first asked for."""
+    return [name for name in _offered(module) if name.isidentifier() and not name.startswith("_") and name not in but]

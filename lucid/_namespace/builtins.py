@@ -15,11 +15,14 @@ from .keywords import with_all_keywords
 
 #: The functions of PyTorch's own namespace that are written in Python.
 PYTHON = frozenset("""
-are_deterministic_algorithms_enabled atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
-cdist chain_matmul compile einsum from_dlpack fuse get_default_device get_float32_matmul_precision get_rng_state initial_seed
-is_deterministic_algorithms_warn_only_enabled is_tensor load lu manual_seed meshgrid norm pca_lowrank save seed set_default_device
-set_default_dtype set_float32_matmul_precision set_printoptions set_rng_state split stft svd_lowrank tensordot typename unique
-unique_consecutive unravel_index use_deterministic_algorithms vmap""".split())
+_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
+_check_value _check_with get_deterministic_debug_mode get_device_module is_warn_always_enabled set_default_tensor_type
+set_deterministic_debug_mode set_warn_always sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
+are_deterministic_algorithms_enabled atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
+cartesian_prod cdist chain_matmul compile einsum from_dlpack fuse get_default_device get_float32_matmul_precision get_rng_state
+initial_seed is_deterministic_algorithms_warn_only_enabled is_storage is_tensor load lu manual_seed meshgrid norm pca_lowrank
+save seed set_default_device set_default_dtype set_float32_matmul_precision set_printoptions set_rng_state split stft
+svd_lowrank tensordot typename unique unique_consecutive unravel_index use_deterministic_algorithms vmap lobpcg""".split())
 
 
 class _Unbound(functools.partial):

@@ -19,16 +19,19 @@ _MISSING: Any = object()
 _VARIADIC = 0x04 | 0x08  # of `co_flags`: *args, **keywords
 
 
-def forwarding(plain: Function, general: Function, out: bool, others: bool) -> Function:
+def forwarding(plain: Function, general: Function, out: bool, others: bool, write: Callable[[], Function | None] | None = None
+               ) -> Function:
     """A function that calls `plain` with the arguments of that, and `general` when it gets `out` (if it takes that) or other
     keywords (if it takes `others`), or when arguments are missing.
 
-    `general` itself if `plain` takes any number of arguments.
+    With `out` and no other keywords what `write()`, asked once, returns is tried before `general`: called with `out` and all
+    arguments of `plain`, it says whether it has written the result. Where `plain` takes any number of arguments, it is called if
+    there are no keywords.
     """
     code = plain.__code__
     count, named = code.co_argcount, code.co_kwonlyargcount
     if code.co_flags & _VARIADIC or code.co_posonlyargcount or not count:
-        return general
+        return lambda *args, **keywords: general(*args, **keywords) if keywords else plain(*args)
     names = code.co_varnames[:count + named]
     defaults, keyword_defaults = plain.__defaults__ or (), dict(plain.__kwdefaults__ or {})
     required = count - len(defaults)
@@ -38,42 +41,88 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool) -> F
 
     def rest(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What was given, to `general`: the others keep their defaults."""
-        positional = 0
-        if len(keywords) == 1 and "out" in keywords and not (required and values[required - 1] is _MISSING):
-            positional = count  # all of them: none has another name
-        while positional < count and values[positional] is not usual[positional]:
-            positional += 1
-        for place in range(positional, len(values)):
-            if values[place] is not usual[place]:
-                keywords[names[place]] = values[place]
-        return general(*values[:positional], **keywords)
+        # With `out` alone none has another name.
+        by_place = len(keywords) == 1 and "out" in keywords and not (required and values[required - 1] is _MISSING)
+        return general(*_given(values, usual, names, count, by_place, keywords), **keywords)
 
-    template = _template(count, named, required, out, others)
+    def first(*arguments: Any) -> bool:
+        """The first call of what `write` returns."""
+        known["into"] = found = write() or _never  # type: ignore[misc]
+        return bool(found(*arguments))
+
     def again(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The answer of a class whose object was refused. Raises the error where there is none."""
+        """The answer of a class whose object was refused, with any error; NotImplemented where there is none."""
         inside = sys._getframe(2).f_globals.get("__name__", "").startswith("lucid.ops.")  # of what has to answer
-        answer = NotImplemented if inside else refused(made, values, keywords)
-        if answer is NotImplemented:
-            raise  # what the template has caught
-        return answer
+        return NotImplemented if inside else refused(made, values, keywords)
 
-    known = {"__name__": __name__, "plain": plain, "rest": rest, "again": again, "MISSING": _MISSING}
-    made = FunctionType(_named(template, plain.__name__, names), known, plain.__name__, tuple(usual[:count]))
+    known = {"__name__": __name__, "plain": plain, "rest": rest, "again": again, "MISSING": _MISSING, "into": first}
+    template = _template(count, named, required, out, others, write is not None)
+    made = FunctionType(renamed(template, plain.__name__, names), known, plain.__name__, tuple(usual[:count]))
     made.__kwdefaults__ = {**keyword_defaults, **({"out": None} if out else {})}
     return made
 
 
-def _named(template: CodeType, function: str, names: tuple[str, ...]) -> CodeType:
+def renamed(template: CodeType, function: str, names: tuple[str, ...]) -> CodeType:
     """The code of a template with the names of a function and of its parameters."""
     numbered = {f"_{number}": name for number, name in enumerate(names)}
-    constants = tuple([tuple([numbered.get(name, name) for name in constant]) if constant.__class__ is tuple else constant
+    constants = tuple([tuple([numbered.get(name, name) for name in constant]) if constant.__class__ is tuple else
+                       numbered.get(constant, constant) if constant.__class__ is str else constant
                        for constant in template.co_consts])
     variables = tuple([numbered.get(name, name) for name in template.co_varnames])
     return template.replace(co_name=function, co_qualname=function, co_varnames=variables, co_consts=constants)
 
 
+def writing(plain: Function, general: Function, write: Function) -> Function:
+    """A method with the arguments of `plain` that tries ``write(self, *arguments)`` and returns `self` if that has written the
+    result; else what `general` returns for what was given.
+    """
+    code = plain.__code__
+    count, named = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[:count + named]
+    defaults, keyword_defaults = plain.__defaults__ or (), plain.__kwdefaults__ or {}
+    usual = [*[_MISSING] * (count - len(defaults)), *defaults, *[keyword_defaults[name] for name in names[count:]]]
+
+    def rest(values: tuple[Any, ...], more: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return general(*_given(values, usual, names, count, bool(more), keywords), *more, **keywords)
+
+    known = {"__name__": __name__, "write": write, "rest": rest}
+    template = renamed(_writing_template(count, named), plain.__name__, names)
+    made = FunctionType(template, known, plain.__name__, tuple(usual[:count]))
+    made.__kwdefaults__ = dict(keyword_defaults)
+    return made
+
+
+def _given(values: tuple[Any, ...], usual: list[Any], names: tuple[str, ...], count: int, by_place: bool,
+           keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """Those of `values` to pass by position: the first `count` if `by_place`, else as far as they are not the `usual` ones.
+    Others that are not become `keywords`.
+    """
+    positional = count if by_place else next((place for place in range(count) if values[place] is usual[place]), count)
+    for place in range(positional, len(values)):
+        if values[place] is not usual[place]:
+            keywords[names[place]] = values[place]
+    return values[:positional]
+
+
+def _never(*arguments: Any) -> bool:
+    return False
+
+
 @functools.cache
-def _template(count: int, named: int, required: int, out: bool, others: bool) -> CodeType:
+def _writing_template(count: int, named: int) -> CodeType:
+    names = [f"_{number}" for number in range(count + named)]
+    parameters = [*names[:count], "*more", *names[count:], "**others"]
+    given = ", ".join(names)
+    module = compile(f"""def function({', '.join(parameters)}):
+    if not others and not more and write({names[0]}, {given}):
+        return {names[0]}
+    return rest(({given},), more, others)
+""", __file__, "exec")
+    return next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+
+
+@functools.cache
+def _template(count: int, named: int, required: int, out: bool, others: bool, writes: bool) -> CodeType:
     names = [f"_{number}" for number in range(count + named)]
     parameters = [*names[:count], *(["*"] if named or out else []), *names[count:], *(["out"] if out else []),
                   *(["**others"] if others else [])]
@@ -81,13 +130,17 @@ def _template(count: int, named: int, required: int, out: bool, others: bool) ->
                *([f"_{required - 1} is MISSING"] if required else [])]
     given = "{}" if not (out or others) else "others" if others else "{'out': out}"
     lines = [f"def function({', '.join(parameters)}):", f"    if {' or '.join(unusual) or 'False'}:"]
+    if writes:
+        lines += [f"        if out is not None and {'not others and ' if others else ''}into(out, {', '.join(names)}):",
+                  "            return out"]
     if out and others:
         lines += ["        if out is not None:", "            others['out'] = out"]
     elif out:
         given = "{} if out is None else {'out': out}"
     lines += [f"        return rest(({', '.join(names)},), {given})", "    try:",
               f"        return plain({', '.join([*names[:count], *[f'{name}={name}' for name in names[count:]]])})",
-              "    except TypeError:",
-              f"        return again(({', '.join(names[:count])},), dict({', '.join(f'{n}={n}' for n in names[count:])}))"]
+              "    except Exception:",
+              f"        found = again(({', '.join(names[:count])},), dict({', '.join(f'{n}={n}' for n in names[count:])}))",
+              "        if found is NotImplemented:", "            raise", "        return found"]
     module = compile("\n".join(lines), __file__, "exec")
     return next(constant for constant in module.co_consts if isinstance(constant, CodeType))

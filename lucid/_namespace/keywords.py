@@ -20,9 +20,9 @@ def with_all_keywords(function: Function) -> Function:
     """`function`, with the other names of its arguments if one is `dim`, with `layout` and `pin_memory` if it makes a tensor."""
     code = inspect.unwrap(function).__code__
     own = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
-    if hasattr(function, "has_all_keywords"):
+    if hasattr(function, "added_keywords"):
         return function
-    if "requires_grad" in own and "device" in own:
+    if "requires_grad" in own and "device" in own and "layout" not in own:
         return _creating(function)
     if "dim" in own:
         return _renaming(function, {name: meant for name, meant in _NUMPY_NAMES.items() if meant in own and name not in own})
@@ -45,22 +45,25 @@ def _renaming(function: Function, names: dict[str, str]) -> Function:
 
     own = getattr(function, "without_out", None)
     accepting = functools.wraps(function)(forwarding(own or function, general, own is not None, True))
-    accepting.has_all_keywords = True  # type: ignore[attr-defined]
+    accepting.added_keywords = tuple(names)  # type: ignore[attr-defined]
     return accepting
 
 
 def _creating(function: Function) -> Function:
-    @functools.wraps(function)
-    def accepting(*args: Any, layout: Any = None, pin_memory: bool | None = False, **keywords: Any) -> Any:
+    call = getattr(function, "general", function)  # of `fills_out`, without the frame before it
+
+    def general(*args: Any, layout: Any = None, pin_memory: bool | None = False, **keywords: Any) -> Any:
         if layout is None and not pin_memory:
-            return function(*args, **keywords)
+            return call(*args, **keywords)
         require_strided(function.__name__, layout)
         if not pin_memory:
-            return function(*args, **keywords)
+            return call(*args, **keywords)
         requires_grad = keywords.pop("requires_grad", False)
-        return function(*args, **keywords).pin_memory().requires_grad_(requires_grad)
+        return call(*args, **keywords).pin_memory().requires_grad_(requires_grad)
 
-    accepting.has_all_keywords = True  # type: ignore[attr-defined]
+    own = getattr(function, "without_out", None)
+    accepting = functools.wraps(function)(forwarding(own or function, general, own is not None, True))
+    accepting.added_keywords = ("layout", "pin_memory")  # type: ignore[attr-defined]
     return accepting
 
 

@@ -7,6 +7,11 @@
 `_policies`: what it does with their arguments.
 `_casts`: casts, and those of parameters that are kept.
 `_interception`: how it comes before the operations, at no cost while it is off.
+
+>>> with lucid.amp.autocast("cpu", dtype=lucid.bfloat16):
+...     y = nn.Linear(2, 3)(lucid.ones(1, 2))
+>>> y.dtype == lucid.bfloat16
+True
 """
 from . import autocast_mode as autocast_mode
 from . import grad_scaler as grad_scaler

@@ -15,13 +15,13 @@ from typing import Any
 from .. import fft, linalg
 from .. import ops as _ops  # noqa: F401  (its families are imported)
 from ..nn import functional
-from ..ops.nn import convolution, recurrent
+from ..ops.nn import convolution, linear_activation, native_results, recurrent
 from ..tensor import Tensor
 
 _PRODUCTS = """
 addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-convolution convolution_relu linalg.multi_dot linalg.vecdot linear matmul __matmul__ __rmatmul__ mm prelu
-scaled_dot_product_attention"""
+convolution convolution_relu linalg.multi_dot linalg.vecdot linear linear_activation matmul __matmul__ __rmatmul__ mm
+perceptron prelu scaled_dot_product_attention"""
 _LOSSES = """
 binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss
 linear_cross_entropy margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
@@ -34,8 +34,9 @@ LISTS: dict[str, dict[str, str]] = {
         "lower_products": "einsum inner tensordot",
         "wide": f"""
             {_LOSSES} adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
-            cholesky_solve ctc_loss fractional_max_pool2d fractional_max_pool3d geqrf grid_sample grid_sampler inverse lu lu_solve
-            max_unpool1d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar prod qr quantile stft svd trace
+            cholesky_solve ctc_loss fractional_max_pool2d fractional_max_pool3d geqrf grid_sample grid_sampler grid_sampler_2d
+            grid_sampler_3d inverse lu lu_solve max_unpool1d max_unpool2d max_unpool3d
+            nanquantile orgqr ormqr pinverse polar prod qr quantile stft svd trace
             triangular_solve view_as_complex
             fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft
             fft.rfft2 fft.rfftn
@@ -53,7 +54,8 @@ LISTS: dict[str, dict[str, str]] = {
         "wide": f"""
             {_LOSSES} acos arccos asin arcsin cdist cosh cosine_similarity cumulative_trapezoid dist erfinv exp expm1
             group_norm layer_norm linalg.norm local_response_norm log log10 log1p log2 logsumexp multilabel_soft_margin_loss
-            norm normalize pairwise_distance pdist pow __pow__ __rpow__ reciprocal renorm rms_norm rsqrt sinh softplus square
+            native_layer_norm norm normalize
+            pairwise_distance pdist pow __pow__ __rpow__ reciprocal renorm rms_norm rsqrt sinh softplus square
             tan trapezoid trapz""",
         "wide_dtype": """
             cumprod cumsum linalg.matrix_norm linalg.vector_norm log_softmax prod softmax special.log_softmax special.softmax
@@ -85,7 +87,8 @@ def functions(name: str) -> Iterator[Any]:
     from lucid import special
 
     prefix, _, last = name.rpartition(".")
-    further: tuple[ModuleType | type, ...] = (lucid, functional, Tensor, recurrent, convolution)
+    further: tuple[ModuleType | type, ...] = (lucid, functional, Tensor, recurrent, convolution, linear_activation,
+                                             native_results)
     for owner in ({"linalg": linalg, "fft": fft, "special": special}[prefix],) if prefix else further:
         found = vars(owner).get(last)
         if callable(found):

@@ -59,6 +59,9 @@ def _wide_dtype(function: Function, device: str, dtype: np.dtype, args: tuple[An
 def _widest(function: Function, device: str, dtype: np.dtype, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """All in float32 if one of them is, else in the lower precision."""
     found = {t._array.dtype for t in _floating(device, args, keywords)}
+    if not found.isdisjoint(_dtypes.STORED):
+        raise RuntimeError(f"autocast has no dtype for {function.__name__} of 8-bit floating-point numbers: convert them with "
+                           ".to(dtype)")
     return _called(function, _dtypes.float32 if len(found - {dtype}) else dtype, device, args, keywords)
 
 

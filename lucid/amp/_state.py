@@ -14,6 +14,8 @@ DEVICES: dict[str, tuple[np.dtype, ...]] = {
     "cpu": (_dtypes.bfloat16, _dtypes.float16),
     "gpu": (_dtypes.float16, _dtypes.bfloat16),
 }
+#: Kinds that PyTorch knows besides: there are no tensors on them here, so that autocast is off for them.
+OTHERS = frozenset(("hpu", "ipu", "maia", "mps", "mtia", "xla", "xpu"))
 
 
 class State(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _dtypes, gpu
 from ._casts import cast_to, mapped
 from ._interception import use
-from ._state import DEVICES, State, casts, kind_of, state
+from ._state import DEVICES, OTHERS, State, casts, kind_of, state
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -28,9 +28,13 @@ class autocast:
     Operations that write into a given tensor (`out=`, in place), and formulas of `lucid.fuse`, keep the dtypes they are given.
     `backward` belongs outside: gradients have the dtypes of the forward pass anyway.
 
+    >>> model, x, target = nn.Linear(4, 3), lucid.randn(2, 4), lucid.tensor([0, 2])
     >>> with lucid.autocast("cpu", dtype=lucid.bfloat16):
-    ...     loss = F.cross_entropy(model(x), target)
+    ...     output = model(x)
+    ...     loss = F.cross_entropy(output, target)
     >>> loss.backward()
+    >>> output.dtype == lucid.bfloat16, loss.dtype
+    (True, dtype('float32'))
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
@@ -54,8 +58,8 @@ class autocast:
         before = state.get()
         self._before.append(before)
         kept = before.cache_enabled if self._cache_enabled is None else self._cache_enabled
-        _change(before._replace(**_setting(self._kind, self._enabled, self.fast_dtype), cache_enabled=kept,
-                                nesting=before.nesting + 1))
+        setting: dict[str, Any] = {self._kind: self._enabled, f"{self._kind}_dtype": self.fast_dtype}
+        _change(before._replace(**setting, cache_enabled=kept, nesting=before.nesting + 1))
         return self
 
     def __exit__(self, *exception: Any) -> None:
@@ -74,10 +78,6 @@ class autocast:
         return decorated  # type: ignore[return-value]
 
 
-def _setting(kind: str, enabled: bool, dtype: np.dtype) -> dict[str, Any]:
-    return {kind: enabled, f"{kind}_dtype": dtype}
-
-
 def _change(after: State) -> None:
     """Make `after` the state of this context, and count the devices for which somebody has autocast on."""
     before = state.get()
@@ -89,13 +89,28 @@ def _change(after: State) -> None:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on for a kind of device; without one, for GPUs."""
+    """Whether autocast is on for a kind of device; without one, for GPUs. It is off for kinds that lucid has no tensors on.
+
+    >>> with lucid.autocast("cpu"):
+    ...     print(lucid.is_autocast_enabled("cpu"))
+    True
+    >>> lucid.is_autocast_enabled("cpu")
+    False
+    """
+    if device_type in OTHERS:
+        return False
     enabled: bool = getattr(state.get(), kind_of("gpu" if device_type is None else device_type))
     return enabled
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Turn autocast on or off for a kind of device; with one argument, for GPUs."""
+    """Turn autocast on or off for a kind of device; with one argument, for GPUs.
+
+    >>> lucid.set_autocast_enabled("cpu", True)
+    >>> (lucid.ones(2, 2) @ lucid.ones(2, 2)).dtype == lucid.bfloat16
+    True
+    >>> lucid.set_autocast_enabled("cpu", False)
+    """
     if enabled is None:
         device_type, enabled = "gpu", device_type
     setting: dict[str, Any] = {kind_of(device_type): bool(enabled)}
@@ -103,67 +118,125 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> np.dtype:
-    """The lower precision of autocast for a kind of device."""
+    """The lower precision of autocast for a kind of device.
+
+    >>> lucid.get_autocast_dtype("cpu") == lucid.bfloat16, lucid.get_autocast_dtype("cuda") == lucid.float16
+    (True, True)
+    """
     dtype: np.dtype = getattr(state.get(), f"{kind_of(device_type)}_dtype")
     return dtype
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """Set what `get_autocast_dtype` returns."""
+    """Set what `get_autocast_dtype` returns.
+
+    >>> lucid.set_autocast_dtype("cpu", lucid.float16)
+    >>> lucid.get_autocast_dtype("cpu")
+    dtype('float16')
+    >>> lucid.set_autocast_dtype("cpu", lucid.bfloat16)
+    """
     setting: dict[str, Any] = {f"{kind_of(device_type)}_dtype": _dtypes.as_dtype(dtype)}
     state.set(state.get()._replace(**setting))
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a kind of device."""
+    """Whether there is autocast for a kind of device.
+
+    >>> lucid.amp.is_autocast_available("cpu"), lucid.amp.is_autocast_available("xla")
+    (True, False)
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     return device_type == "cuda" or device_type in DEVICES
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of parameters are kept."""
+    """Whether casts of parameters are kept.
+
+    >>> lucid.is_autocast_cache_enabled()
+    True
+    """
     return state.get().cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Say whether casts of parameters are kept."""
+    """Say whether casts of parameters are kept.
+
+    >>> lucid.set_autocast_cache_enabled(False)
+    >>> lucid.is_autocast_cache_enabled()
+    False
+    >>> lucid.set_autocast_cache_enabled(True)
+    """
     state.set(state.get()._replace(cache_enabled=bool(enabled)))
 
 
 # PyTorch's older names, for one kind of device each.
 def get_autocast_cpu_dtype() -> Any:
-    """`get_autocast_dtype` of the CPU."""
+    """`get_autocast_dtype` of the CPU.
+
+    >>> lucid.get_autocast_cpu_dtype() == lucid.bfloat16
+    True
+    """
     return get_autocast_dtype("cpu")
 
 
 def get_autocast_gpu_dtype() -> Any:
-    """`get_autocast_dtype` of GPUs."""
+    """`get_autocast_dtype` of GPUs.
+
+    >>> lucid.get_autocast_gpu_dtype()
+    dtype('float16')
+    """
     return get_autocast_dtype("gpu")
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """`is_autocast_enabled` of the CPU."""
+    """`is_autocast_enabled` of the CPU.
+
+    >>> with lucid.autocast("cpu"):
+    ...     print(lucid.is_autocast_cpu_enabled())
+    True
+    """
     return is_autocast_enabled("cpu")
 
 
 def set_autocast_cpu_dtype(dtype: Any) -> None:
-    """`set_autocast_dtype` of the CPU."""
+    """`set_autocast_dtype` of the CPU.
+
+    >>> lucid.set_autocast_cpu_dtype(lucid.float16)
+    >>> lucid.get_autocast_cpu_dtype()
+    dtype('float16')
+    >>> lucid.set_autocast_cpu_dtype(lucid.bfloat16)
+    """
     set_autocast_dtype("cpu", dtype)
 
 
 def set_autocast_gpu_dtype(dtype: Any) -> None:
-    """`set_autocast_dtype` of GPUs."""
+    """`set_autocast_dtype` of GPUs.
+
+    >>> lucid.set_autocast_gpu_dtype(lucid.bfloat16)
+    >>> lucid.get_autocast_gpu_dtype() == lucid.bfloat16
+    True
+    >>> lucid.set_autocast_gpu_dtype(lucid.float16)
+    """
     set_autocast_dtype("gpu", dtype)
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """`set_autocast_enabled` of the CPU."""
+    """`set_autocast_enabled` of the CPU.
+
+    >>> lucid.set_autocast_cpu_enabled(True)
+    >>> (lucid.ones(2, 2) @ lucid.ones(2, 2)).dtype == lucid.bfloat16
+    True
+    >>> lucid.set_autocast_cpu_enabled(False)
+    """
     set_autocast_enabled("cpu", enabled)
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters of this thread."""
+    """Forget the casts of parameters of this thread.
+
+    >>> lucid.clear_autocast_cache()
+    """
     casts.made.clear()
 
 
@@ -173,9 +246,18 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
     Without `cast_inputs` it runs with the autocast that is on, which `custom_bwd` makes backward do too. With a dtype its
     floating-point tensors are cast to it and autocast is off within, if it was on at all.
 
-    >>> @staticmethod
-    ... @lucid.amp.custom_fwd(device_type="cuda", cast_inputs=lucid.float32)
-    ... def forward(ctx, x): ...
+    >>> class Half(lucid.autograd.Function):
+    ...     @staticmethod
+    ...     @lucid.amp.custom_fwd(device_type="cpu", cast_inputs=lucid.float32)
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @lucid.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         return g * 2
+    >>> with lucid.autocast("cpu"):
+    ...     print(Half.apply(lucid.ones(1, dtype=lucid.bfloat16)).dtype)
+    float32
     """
     kind = kind_of(device_type)
     if fwd is None:
@@ -200,7 +282,22 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: it runs with the same autocast."""
+    """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: it runs with the same autocast.
+
+    >>> class Half(lucid.autograd.Function):
+    ...     @staticmethod
+    ...     @lucid.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @lucid.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         return g * 2
+    >>> x = lucid.ones(2, requires_grad=True)
+    >>> Half.apply(x).sum().backward()
+    >>> x.grad
+    Tensor([2.0, 2.0], requires_grad=False)
+    """
     kind = kind_of(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -45,12 +45,16 @@ class GradScaler:
     after `growth_interval` steps in a row that were not. One launch for all gradients of a dtype divides them and looks for
     infinities and NaN. With ``enabled=False``, and for 'cuda' where there is no GPU, it does nothing but the steps.
 
-    >>> scaler = lucid.amp.GradScaler("cuda")
-    >>> with lucid.autocast("cuda"):
-    ...     loss = F.mse_loss(model(x), target)
+    >>> model, x = nn.Linear(4, 3), lucid.randn(2, 4)
+    >>> optimizer = lucid.optim.SGD(model.parameters(), lr=0.1)
+    >>> scaler = lucid.amp.GradScaler("cpu")
+    >>> with lucid.autocast("cpu", dtype=lucid.float16):
+    ...     loss = model(x).square().mean()
     >>> scaler.scale(loss).backward()
     >>> scaler.step(optimizer)
     >>> scaler.update()
+    >>> scaler.get_scale()
+    32768.0
     """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
@@ -75,7 +79,11 @@ class GradScaler:
         self._optimizers: dict[int, _Optimizer] = {}
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or the tensors of an iterable, times the scale; a list or tuple remains one."""
+        """A tensor, or the tensors of an iterable, times the scale; a list or tuple remains one.
+
+        >>> lucid.amp.GradScaler("cpu", init_scale=8.0).scale(lucid.tensor(2.0))
+        Tensor(16.0, requires_grad=False)
+        """
         if not self._enabled:
             return outputs
         return self._scaled(outputs)
@@ -99,6 +107,13 @@ class GradScaler:
         """Divide the gradients of `optimizer` by the scale, before they are clipped or looked at. `step` does it otherwise.
 
         Raises RuntimeError after another `unscale_` or `step` since the last `update`, ValueError for gradients of float16.
+
+        >>> w = lucid.tensor([3.0], requires_grad=True)
+        >>> scaler, optimizer = lucid.amp.GradScaler("cpu"), lucid.optim.SGD([w])
+        >>> scaler.scale((w ** 2).sum()).backward()
+        >>> scaler.unscale_(optimizer)
+        >>> w.grad
+        Tensor([6.0], requires_grad=False)
         """
         if not self._enabled:
             return
@@ -118,6 +133,13 @@ class GradScaler:
         An optimizer with the attribute `_step_supports_amp_scaling` divides gradients itself: it finds `grad_scale` and
         `found_inf` among its attributes during the step. Raises RuntimeError for a `closure`, and for a second step without
         `update`.
+
+        >>> w = lucid.tensor([3.0], requires_grad=True)
+        >>> scaler, optimizer = lucid.amp.GradScaler("cpu"), lucid.optim.SGD([w], lr=0.25)
+        >>> scaler.scale((w ** 2).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> w
+        Tensor([1.5], requires_grad=True)
         """
         if not self._enabled:
             return optimizer.step(*args, **keywords)
@@ -154,7 +176,16 @@ class GradScaler:
 
     @_recording.as_it_is
     def update(self, new_scale: Any = None) -> None:
-        """Adapt the scale to what the steps have found, or set it to a float or a tensor of one element."""
+        """Adapt the scale to what the steps have found, or set it to a float or a tensor of one element.
+
+        >>> w = lucid.tensor([3.0], requires_grad=True)
+        >>> scaler, optimizer = lucid.amp.GradScaler("cpu", init_scale=8.0), lucid.optim.SGD([w])
+        >>> scaler.scale((w * lucid.inf).sum()).backward()
+        >>> scaler.step(optimizer)  # is left out
+        >>> scaler.update()
+        >>> scaler.get_scale()
+        4.0
+        """
         if not self._enabled:
             return
         self._require_use("update")
@@ -184,49 +215,97 @@ class GradScaler:
         return self._optimizers.setdefault(id(optimizer), _Optimizer())
 
     def get_scale(self) -> float:
-        """The scale; 1.0 if it is not enabled."""
+        """The scale; 1.0 if it is not enabled.
+
+        >>> lucid.amp.GradScaler("cpu", init_scale=8.0).get_scale()
+        8.0
+        """
         recorder = _recording.current()
         if recorder is not None:
             recorder.refuse("Python reads the scale of a GradScaler")
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied by when it grows."""
+        """What the scale is multiplied by when it grows.
+
+        >>> lucid.amp.GradScaler("cpu").get_growth_factor()
+        2.0
+        """
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the scale is multiplied by when it grows."""
+        """Set what the scale is multiplied by when it grows.
+
+        >>> scaler = lucid.amp.GradScaler("cpu")
+        >>> scaler.set_growth_factor(4.0)
+        >>> scaler.get_growth_factor()
+        4.0
+        """
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after a step that was left out."""
+        """What the scale is multiplied by after a step that was left out.
+
+        >>> lucid.amp.GradScaler("cpu").get_backoff_factor()
+        0.5
+        """
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the scale is multiplied by after a step that was left out."""
+        """Set what the scale is multiplied by after a step that was left out.
+
+        >>> scaler = lucid.amp.GradScaler("cpu")
+        >>> scaler.set_backoff_factor(0.25)
+        >>> scaler.get_backoff_factor()
+        0.25
+        """
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many steps in a row the scale grows."""
+        """After how many steps in a row the scale grows.
+
+        >>> lucid.amp.GradScaler("cpu").get_growth_interval()
+        2000
+        """
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set after how many steps in a row the scale grows."""
+        """Set after how many steps in a row the scale grows.
+
+        >>> scaler = lucid.amp.GradScaler("cpu")
+        >>> scaler.set_growth_interval(100)
+        >>> scaler.get_growth_interval()
+        100
+        """
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
-        """Whether it scales anything."""
+        """Whether it scales anything.
+
+        >>> lucid.amp.GradScaler("cpu", enabled=False).is_enabled()
+        False
+        """
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, as PyTorch's: to be saved after `update`. Empty if it is not enabled."""
+        """The state, as PyTorch's: to be saved after `update`. Empty if it is not enabled.
+
+        >>> sorted(lucid.amp.GradScaler("cpu").state_dict())
+        ['_growth_tracker', 'backoff_factor', 'growth_factor', 'growth_interval', 'scale']
+        """
         if not self._enabled:
             return {}
         return {"scale": self._scale, "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
                 "growth_interval": self._growth_interval, "_growth_tracker": self._growth_tracker}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take a state over. Raises RuntimeError for that of a scaler that was not enabled."""
+        """Take a state over. Raises RuntimeError for that of a scaler that was not enabled.
+
+        >>> scaler = lucid.amp.GradScaler("cpu")
+        >>> scaler.load_state_dict({**scaler.state_dict(), "scale": 4.0})
+        >>> scaler.get_scale()
+        4.0
+        """
         if not self._enabled:
             return
         if not state_dict:

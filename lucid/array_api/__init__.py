@@ -10,6 +10,10 @@ their operators and methods are PyTorch's. The dtypes uint16, uint32 and uint64 
 `_info`: what the namespace says of itself.
 `_operands`: Python scalars and 0-d arrays beside arrays.
 `linalg`, `fft`: the two extensions.
+
+>>> from lucid import array_api as xp
+>>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
+Tensor([4, 6], requires_grad=False)
 """
 from math import e, inf, nan, pi
 
@@ -150,4 +154,18 @@ from ._statistics import all, any, cumulative_prod, cumulative_sum, diff, max, m
 from .linalg import matmul, matrix_transpose, tensordot, vecdot
 
 __array_api_version__ = "2024.12"
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("Tensor",)]
+__all__ = ["abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "asin", "asinh",
+           "astype", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
+           "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_to", "can_cast", "ceil", "clip",
+           "complex64", "complex128", "concat", "conj", "copysign", "cos", "cosh", "count_nonzero", "cumulative_prod",
+           "cumulative_sum", "diff", "divide", "e", "empty", "empty_like", "equal", "exp", "expand_dims", "expm1", "eye", "fft",
+           "finfo", "flip", "float32", "float64", "floor", "floor_divide", "from_dlpack", "full", "full_like", "greater",
+           "greater_equal", "hypot", "iinfo", "imag", "inf", "int8", "int16", "int32", "int64", "isdtype", "isfinite", "isinf",
+           "isnan", "less", "less_equal", "linalg", "linspace", "log", "log1p", "log2", "log10", "logaddexp", "logical_and",
+           "logical_not", "logical_or", "logical_xor", "matmul", "matrix_transpose", "max", "maximum", "mean", "meshgrid",
+           "min", "minimum", "moveaxis", "multiply", "nan", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones",
+           "ones_like", "permute_dims", "pi", "positive", "pow", "prod", "real", "reciprocal", "remainder", "repeat", "reshape",
+           "result_type", "roll", "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "sqrt", "square",
+           "squeeze", "stack", "std", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "tril",
+           "triu", "trunc", "uint8", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var",
+           "vecdot", "where", "zeros", "zeros_like"]

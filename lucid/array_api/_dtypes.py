@@ -30,6 +30,10 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether `dtype` is `kind`: a dtype, the name of a kind such as 'real floating', or any of a tuple of them.
 
     Raises ValueError for another name.
+
+    >>> from lucid import array_api as xp
+    >>> xp.isdtype(xp.float32, "real floating"), xp.isdtype(xp.int64, "bool")
+    (True, False)
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
@@ -41,18 +45,33 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """`x` in another dtype, on `device` if one is given; the same array if nothing changes and `copy` is False."""
+    """`x` in another dtype, on `device` if one is given; the same array if nothing changes and `copy` is False.
+
+    >>> from lucid import array_api as xp
+    >>> xp.astype(xp.asarray([1.5, -2.5]), xp.int64)
+    Tensor([ 1, -2], requires_grad=False)
+    """
     return x.to(device=x.device if device is None else device, dtype=as_dtype(dtype), copy=copy)
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether `from_`, an array or a dtype, promotes to `to`."""
+    """Whether `from_`, an array or a dtype, promotes to `to`.
+
+    >>> from lucid import array_api as xp
+    >>> xp.can_cast(xp.float32, xp.float64), xp.can_cast(xp.float64, xp.float32)
+    (True, False)
+    """
     own = from_.dtype if isinstance(from_, Tensor) else as_dtype(from_)
     return bool(lucid.promote_types(own, to) == as_dtype(to))
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype of a result of arrays, dtypes and Python scalars. Raises ValueError if only scalars are given."""
+    """The dtype of a result of arrays, dtypes and Python scalars. Raises ValueError if only scalars are given.
+
+    >>> from lucid import array_api as xp
+    >>> xp.result_type(xp.int32, xp.float32, 1.5)
+    dtype('float32')
+    """
     scalars = [given for given in arrays_and_dtypes if isinstance(given, (bool, int, float, complex))]
     others = [given.dtype if isinstance(given, Tensor) else as_dtype(given) for given in arrays_and_dtypes
               if not isinstance(given, (bool, int, float, complex))]
@@ -83,12 +102,22 @@ class _IntegerLimits:
 
 
 def finfo(type: Any, /) -> _FloatLimits:
-    """The limits of a floating-point dtype, or of that of an array. `dtype` is a dtype, unlike that of `lucid.finfo`."""
+    """The limits of a floating-point dtype, or of that of an array. `dtype` is a dtype, unlike that of `lucid.finfo`.
+
+    >>> from lucid import array_api as xp
+    >>> xp.finfo(xp.float32).bits
+    32
+    """
     found = lucid.finfo(type.dtype if isinstance(type, Tensor) else type)
     return _FloatLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, as_dtype(found.dtype))
 
 
 def iinfo(type: Any, /) -> _IntegerLimits:
-    """The limits of an integer dtype, or of that of an array. `dtype` is a dtype, unlike that of `lucid.iinfo`."""
+    """The limits of an integer dtype, or of that of an array. `dtype` is a dtype, unlike that of `lucid.iinfo`.
+
+    >>> from lucid import array_api as xp
+    >>> xp.iinfo(xp.int8).max
+    127
+    """
     found = lucid.iinfo(type.dtype if isinstance(type, Tensor) else type)
     return _IntegerLimits(found.bits, found.max, found.min, as_dtype(found.dtype))

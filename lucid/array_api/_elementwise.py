@@ -169,26 +169,46 @@ ceil, floor, trunc = _rounding(lucid.ceil), _rounding(lucid.floor), _rounding(lu
 
 
 def round(x: Tensor, /) -> Tensor:
-    """The nearest integers, ties to even ones, of both parts of complex elements."""
+    """The nearest integers, ties to even ones, of both parts of complex elements.
+
+    >>> from lucid import array_api as xp
+    >>> xp.round(xp.asarray([0.5, 1.5, -2.6]))
+    Tensor([ 0.0,  2.0, -3.0], requires_grad=False)
+    """
     if x.dtype.kind == "c":
         return lucid.complex(lucid.round(x.real), lucid.round(x.imag))
     return x.clone() if x.dtype.kind in "biu" else lucid.round(x)
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0, 1 or NaN; of a complex element ``x / abs(x)``."""
+    """-1, 0, 1 or NaN; of a complex element ``x / abs(x)``.
+
+    >>> from lucid import array_api as xp
+    >>> xp.sign(xp.asarray([-3.0, 0.0, 7.0]))
+    Tensor([-1.0,  0.0,  1.0], requires_grad=False)
+    """
     if x.dtype.kind == "c":
         return lucid.where(x == 0, lucid.zeros_like(x), lucid.sgn(x))  # whose zeros have the signs of `x`
     return lucid.where(x.isnan(), x, lucid.sign(x))
 
 
 def imag(x: Tensor, /) -> Tensor:
-    """The imaginary parts. Raises RuntimeError for an array that is not complex."""
+    """The imaginary parts. Raises RuntimeError for an array that is not complex.
+
+    >>> from lucid import array_api as xp
+    >>> xp.imag(xp.asarray([1 + 2j]))
+    Tensor([2.0], requires_grad=False)
+    """
     return lucid.imag(x)
 
 
 def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
-    """`x` within `min` and `max`, numbers or arrays that broadcast, in the dtype of `x`; NaN where one of the three is."""
+    """`x` within `min` and `max`, numbers or arrays that broadcast, in the dtype of `x`; NaN where one of the three is.
+
+    >>> from lucid import array_api as xp
+    >>> xp.clip(xp.asarray([-2, 0, 5]), -1, 3)
+    Tensor([-1,  0,  3], requires_grad=False)
+    """
     bounds = [None if bound is None else _bound(x, bound) for bound in (min, max)]
     if bounds == [None, None]:
         return x.clone()

@@ -30,6 +30,10 @@ class _Inverse(NamedTuple):
 def unique_all(x: Tensor, /) -> _All:
     """The different elements, sorted; the index of the first of each in the flattened array; where among them each element of `x`
     is; how often each occurs. Complex ones are sorted by the real, then by the imaginary part.
+
+    >>> from lucid import array_api as xp
+    >>> xp.unique_all(xp.asarray([3, 1, 3])).inverse_indices
+    Tensor([1, 0, 1], requires_grad=False)
     """
     flat = x.reshape(-1)
     order = _order(flat)
@@ -52,17 +56,32 @@ def _order(flat: Tensor) -> Tensor:
 
 
 def unique_counts(x: Tensor, /) -> _Counts:
-    """The different elements, sorted, and how often each occurs."""
+    """The different elements, sorted, and how often each occurs.
+
+    >>> from lucid import array_api as xp
+    >>> xp.unique_counts(xp.asarray([3, 1, 3])).counts
+    Tensor([1, 2], requires_grad=False)
+    """
     found = unique_all(x)
     return _Counts(found.values, found.counts)
 
 
 def unique_inverse(x: Tensor, /) -> _Inverse:
-    """The different elements, sorted, and where among them each element of `x` is."""
+    """The different elements, sorted, and where among them each element of `x` is.
+
+    >>> from lucid import array_api as xp
+    >>> xp.unique_inverse(xp.asarray([3, 1, 3])).inverse_indices
+    Tensor([1, 0, 1], requires_grad=False)
+    """
     found = unique_all(x)
     return _Inverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """The different elements, sorted."""
+    """The different elements, sorted.
+
+    >>> from lucid import array_api as xp
+    >>> xp.unique_values(xp.asarray([3, 1, 3]))
+    Tensor([1, 3], requires_grad=False)
+    """
     return unique_all(x).values

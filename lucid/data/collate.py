@@ -22,6 +22,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
     and bools a bool tensor; strings and bytes stay a list; mappings, named tuples and sequences are collated element by
     element (a plain tuple gives a list). Raises TypeError for anything else and RuntimeError for sequences of different
     lengths.
+
+    >>> lucid.data.default_collate([(1, 2.0), (3, 4.0)])
+    [Tensor([1, 3], requires_grad=False), Tensor([2.0, 4.0], dtype=float64, requires_grad=False)]
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -49,7 +52,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """`data` with NumPy arrays as tensors, inside mappings and sequences too: used where no batches are made."""
+    """`data` with NumPy arrays as tensors, inside mappings and sequences too: used where no batches are made.
+
+    >>> lucid.data.default_convert([np.ones(2), 3, "a"])
+    [Tensor([1.0, 1.0], dtype=float64, requires_grad=False), 3, 'a']
+    """
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "SaUO":
         return as_tensor(data, device="cpu")
     if isinstance(data, Mapping):

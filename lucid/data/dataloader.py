@@ -1,6 +1,7 @@
 """DataLoader: batches of a dataset, made here or in worker processes."""
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,16 @@ class DataLoader:
     loop is left early; `persistent_workers` keeps them for the next epoch. `timeout` is in seconds, 0 waits forever.
 
     Raises ValueError for options out of range and for combinations that exclude each other.
+
+    >>> data = lucid.data.TensorDataset(lucid.arange(5), lucid.arange(5) * 10)
+    >>> for x, y in lucid.data.DataLoader(data, batch_size=2):
+    ...     print(x, y)
+    Tensor([0, 1], requires_grad=False) Tensor([ 0, 10], requires_grad=False)
+    Tensor([2, 3], requires_grad=False) Tensor([20, 30], requires_grad=False)
+    Tensor([4], requires_grad=False) Tensor([40], requires_grad=False)
     """
+
+    _starts_as_python = False  # whether workers start as `multiprocessing` starts processes
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
                  sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Any] | None = None, num_workers: int = 0,
@@ -56,6 +66,12 @@ class DataLoader:
             raise ValueError("prefetch_factor option should be positive")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
+        datapipes = sys.modules.get("lucid.data.datapipes")  # imported by whoever has a pipe
+        if datapipes is not None and isinstance(dataset, datapipes.pipes.IterDataPipe | datapipes.pipes.MapDataPipe):
+            if shuffle is not None:
+                datapipes.graph.apply_shuffle_settings(dataset, shuffle)
+            if isinstance(dataset, IterableDataset):
+                shuffle = None
         if isinstance(dataset, IterableDataset):
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:

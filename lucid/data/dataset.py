@@ -20,6 +20,14 @@ class Dataset(Generic[T_co]):
     """Samples by index: a subclass defines `__getitem__` and usually `__len__`.
 
     A `__getitems__(indices)` that returns a list of samples is used by DataLoader where it exists.
+
+    >>> class Squares(lucid.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, index):
+    ...         return index ** 2
+    >>> next(iter(lucid.data.DataLoader(Squares(), batch_size=4)))
+    Tensor([0, 1, 4, 9], requires_grad=False)
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -33,6 +41,12 @@ class IterableDataset(Dataset[T_co]):
     """Samples in a stream: a subclass defines `__iter__`.
 
     With workers, each has its own copy and yields all of it, unless `__iter__` calls `get_worker_info` for its share.
+
+    >>> class Lines(lucid.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(["a", "b", "c"])
+    >>> list(lucid.data.DataLoader(Lines(), batch_size=2))
+    [['a', 'b'], ['c']]
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -40,7 +54,12 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Sample i is the tuple of the i-th rows of tensors of the same length. Raises ValueError for different lengths."""
+    """Sample i is the tuple of the i-th rows of tensors of the same length. Raises ValueError for different lengths.
+
+    >>> data = lucid.data.TensorDataset(lucid.tensor([[1, 2], [3, 4]]), lucid.tensor([0, 1]))
+    >>> len(data), data[1]
+    (2, (Tensor([3, 4], requires_grad=False), Tensor(1, requires_grad=False)))
+    """
 
     tensors: tuple[Tensor, ...]
 
@@ -71,7 +90,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of `dataset` at `indices`, in that order."""
+    """The samples of `dataset` at `indices`, in that order.
+
+    >>> data = lucid.data.Subset("abcdef", [4, 0])
+    >>> len(data), data[0]
+    (2, 'e')
+    """
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -99,7 +123,12 @@ class Subset(Dataset[T_co]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """One dataset after another. Raises ValueError for none and TypeError for an IterableDataset."""
+    """One dataset after another. Raises ValueError for none and TypeError for an IterableDataset.
+
+    >>> data = lucid.data.ConcatDataset(["ab", "cde"])
+    >>> len(data), data[3]
+    (5, 'd')
+    """
 
     datasets: list[Dataset[T_co]]
     cumulative_sizes: list[int]
@@ -128,7 +157,16 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """The samples of several IterableDatasets, one after the other."""
+    """The samples of several IterableDatasets, one after the other.
+
+    >>> class Count(lucid.data.IterableDataset):
+    ...     def __init__(self, n):
+    ...         self.n = n
+    ...     def __iter__(self):
+    ...         return iter(range(self.n))
+    >>> list(lucid.data.ChainDataset([Count(2), Count(3)]))
+    [0, 1, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = datasets
@@ -152,6 +190,10 @@ class StackDataset(Dataset[Any]):
     """Samples of several datasets side by side: tuples, or dictionaries of datasets that are given by keywords.
 
     Raises ValueError for datasets of different lengths, for none, and for both kinds.
+
+    >>> data = lucid.data.StackDataset(letter="abc", number=[1, 2, 3])
+    >>> data[1]
+    {'letter': 'b', 'number': 2}
     """
 
     def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
@@ -196,6 +238,10 @@ def random_split(dataset: Dataset[T_co], lengths: Sequence[int | float],
 
     What fractions leave over is given out one by one, beginning with the first. Raises ValueError for lengths that do not sum
     to that of the dataset.
+
+    >>> parts = lucid.data.random_split(range(10), [0.7, 0.3])
+    >>> [len(part) for part in parts]
+    [7, 3]
     """
     total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

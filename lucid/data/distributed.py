@@ -15,6 +15,9 @@ class DistributedSampler(Sampler[int]):
 
     With `shuffle` in an order that depends on `seed` and `set_epoch`. All shares are of one length: indices are repeated, or with
     `drop_last` left out. Raises ValueError for a `rank` that is none.
+
+    >>> list(lucid.data.DistributedSampler(range(6), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 5]
     """
 
     def __init__(self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,

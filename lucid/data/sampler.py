@@ -25,14 +25,27 @@ def _own_generator(generator: Generator | None) -> Generator:
 
 
 class Sampler(Generic[T_co]):
-    """Indices, or batches of indices: a subclass defines `__iter__`, and `__len__` if it knows."""
+    """Indices, or batches of indices: a subclass defines `__iter__`, and `__len__` if it knows.
+
+    >>> class Backwards(lucid.data.Sampler):
+    ...     def __init__(self, data):
+    ...         self.data = data
+    ...     def __iter__(self):
+    ...         return reversed(range(len(self.data)))
+    >>> list(lucid.data.DataLoader([10, 20, 30], batch_size=3, sampler=Backwards([10, 20, 30])))
+    [Tensor([30, 20, 10], requires_grad=False)]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__")
 
 
 class SequentialSampler(Sampler[int]):
-    """All indices in order."""
+    """All indices in order.
+
+    >>> list(lucid.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -48,6 +61,9 @@ class RandomSampler(Sampler[int]):
     """All indices in random order, or `num_samples` of them, drawn with `replacement` or going round in permutations.
 
     Raises TypeError or ValueError for options of the wrong kind.
+
+    >>> sorted(lucid.data.RandomSampler(range(4)))
+    [0, 1, 2, 3]
     """
 
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
@@ -80,7 +96,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order."""
+    """The given indices in random order.
+
+    >>> sorted(lucid.data.SubsetRandomSampler([5, 1, 3]))
+    [1, 3, 5]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -95,7 +115,11 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """`num_samples` indices drawn with probabilities proportional to `weights`."""
+    """`num_samples` indices drawn with probabilities proportional to `weights`.
+
+    >>> set(lucid.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=4))
+    {1}
+    """
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
                  generator: Generator | None = None) -> None:
@@ -122,6 +146,9 @@ class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices from another sampler; the last one may be shorter unless `drop_last`.
 
     Raises ValueError for options of the wrong kind.
+
+    >>> list(lucid.data.BatchSampler(lucid.data.SequentialSampler(range(5)), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

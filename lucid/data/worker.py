@@ -7,6 +7,7 @@ import pickle
 import queue
 import random
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import numpy as np
 from .. import _dtypes
 from .._random import manual_seed
 from ..backends import gpu_probe, set_default_device
+from ..backends.threads import set_num_threads
 from ..tensor import Tensor
 from .fetch import EndOfStream, Fetch, make_fetch
 from .info import WorkerInfo, set_worker_info
@@ -152,8 +154,12 @@ def main(packed: Any, pipe: Connection, inherited: Connection | None) -> None:
     if inherited is not None:
         inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then closes the pipe
-    # The workers are the parallelism; a thread pool in each would only fight for the cores.
-    os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+    # The workers are the parallelism; a thread pool in each would only fight for the cores. Numba refuses another number once it
+    # has threads, as in a fork of a process that has computed.
+    if "numba" in sys.modules:
+        set_num_threads(1)
+    else:
+        os.environ.setdefault("NUMBA_NUM_THREADS", "1")
     gpu_probe.forbid(NO_GPU)
     set_default_device("cpu")
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()

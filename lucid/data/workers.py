@@ -106,7 +106,8 @@ class WorkerIterator(Iterator[Any]):
         self._prefetch: int = loader.prefetch_factor
         self._persistent = loader.persistent_workers
         self._epoch = -1
-        context = loader.multiprocessing_context or default_context()
+        usual = multiprocessing.get_context if loader._starts_as_python else default_context
+        context = loader.multiprocessing_context or usual()
         self._workers: list[_Worker] = []
         # Not a method: the finalizer must not keep this object alive. It also runs when the interpreter exits.
         self.close = weakref.finalize(self, _end, self._workers)

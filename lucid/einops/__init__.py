@@ -10,10 +10,16 @@ slowest; ``...`` stands for any number of axes; ``1`` and ``()`` are axes of len
 `shapes`: `parse_shape` and `asnumpy`.
 `layers`: `Rearrange`, `Reduce` and `EinMix`.
 `backend`: what the package einops knows of lucid.
+
+>>> from lucid.einops import rearrange
+>>> rearrange(lucid.arange(6), "(h w) -> w h", h=2)
+Tensor([[0, 3],
+        [1, 4],
+        [2, 5]], requires_grad=False)
 """
 from __future__ import annotations
 
-from . import backend, layers
+from . import layers
 from .contraction import einsum
 from .packing import pack, unpack
 from .patterns import EinopsError
@@ -21,5 +27,3 @@ from .shapes import asnumpy, parse_shape
 from .transforms import rearrange, reduce, repeat
 
 __all__ = ["EinopsError", "asnumpy", "einsum", "layers", "pack", "parse_shape", "rearrange", "reduce", "repeat", "unpack"]
-
-backend.introduce()

@@ -1,13 +1,6 @@
-"""What the package einops needs to know of lucid: its functions then take tensors of lucid as those of other libraries.
-
-einops finds libraries as classes derived from one of its own. Ours is made when einops is there: at once if it was imported
-before, else as soon as its module of backends is, so that `import lucid` does not import it.
-"""
+"""What the package einops needs to know of lucid; `lucid._namespace.einops_package` tells it."""
 from __future__ import annotations
 
-import sys
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,44 +13,9 @@ from . import layers
 from .shapes import asnumpy
 from .transforms import combination
 
-_MODULE = "einops._backends"
 
-
-class _Watch:
-    """A finder of modules that waits for einops."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The module of backends as it is found otherwise, with `_register` after it; nothing else."""
-        if name != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def executed(module: ModuleType) -> None:
-                execute(module)
-                _register(module)
-
-            spec.loader.exec_module = executed  # type: ignore[method-assign]
-        return spec
-
-
-def introduce() -> None:
-    """Make einops, imported already or later, know lucid."""
-    module = sys.modules.get(_MODULE)
-    if module is None:
-        sys.meta_path.insert(0, _Watch())
-    else:
-        _register(module)
-
-
-def _register(module: ModuleType) -> None:
-    if hasattr(module, "AbstractBackend"):
-        module.LucidBackend = _backend(module.AbstractBackend)  # type: ignore[attr-defined]  # else it would be forgotten
-
-
-def _backend(abstract: Any) -> type:
+def derived(abstract: Any) -> type:
+    """The class of lucid, derived from einops' class of backends."""
     class LucidBackend(abstract):  # type: ignore[misc]
         framework_name = "lucid"
 

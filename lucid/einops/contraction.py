@@ -17,6 +17,10 @@ def einsum(*tensors_and_pattern: Any) -> Tensor:
     Axes have names of any length, separated by spaces. Where each tensor has a single word that is not the name of its only
     dimension, each letter is an axis, as in `lucid.einsum`: 'ij,jk->ik'. Raises ValueError without a tensor, a pattern, or
     ``->`` in it, NotImplementedError for parentheses and numbers, EinopsError for an axis that no tensor has.
+
+    >>> x, y = lucid.ones(5, 2, 3), lucid.ones(5, 3, 4)
+    >>> lucid.einops.einsum(x, y, "batch i j, batch j k -> batch i k").shape
+    lucid.Size([5, 2, 4])
     """
     given = list(tensors_and_pattern)
     if len(given) < 2:

@@ -1,9 +1,13 @@
-"""Patterns as modules."""
+"""Patterns as modules.
+
+>>> from lucid.einops.layers import Rearrange
+>>> nn.Sequential(Rearrange("b h w -> b (h w)"), nn.Linear(6, 2))(lucid.ones(4, 2, 3)).shape
+lucid.Size([4, 2])
+"""
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 from ..nn.modules.module import Module
@@ -23,7 +27,11 @@ def _lengths(lengths: dict[str, Any]) -> str:
 
 
 class Rearrange(Module):
-    """`rearrange` as a module: ``Rearrange('b c h w -> b (c h w)')``. Raises EinopsError for a wrong pattern."""
+    """`rearrange` as a module: ``Rearrange('b c h w -> b (c h w)')``. Raises EinopsError for a wrong pattern.
+
+    >>> nn.Sequential(lucid.einops.layers.Rearrange("b c h w -> b (c h w)"), nn.Linear(12, 2))(lucid.ones(5, 3, 2, 2)).shape
+    lucid.Size([5, 2])
+    """
 
     def __init__(self, pattern: str, **axes_lengths: Any) -> None:
         super().__init__()
@@ -40,7 +48,11 @@ class Rearrange(Module):
 
 
 class Reduce(Module):
-    """`reduce` as a module: ``Reduce('b c (h 2) (w 2) -> b c h w', 'max')``. Raises EinopsError for a wrong pattern."""
+    """`reduce` as a module: ``Reduce('b c (h 2) (w 2) -> b c h w', 'max')``. Raises EinopsError for a wrong pattern.
+
+    >>> lucid.einops.layers.Reduce("b c h w -> b c", "max")(lucid.ones(5, 3, 2, 2)).shape
+    lucid.Size([5, 3])
+    """
 
     def __init__(self, pattern: str, reduction: Any, **axes_lengths: Any) -> None:
         super().__init__()
@@ -64,6 +76,10 @@ class EinMix(Module):
     ``sqrt(3 / n)`` and ``sqrt(1 / n)`` for the n elements that make up one of the result.
 
     Raises EinopsError for patterns that do not fit each other.
+
+    >>> layer = lucid.einops.layers.EinMix("b c -> b d", weight_shape="c d", bias_shape="d", c=3, d=5)
+    >>> layer(lucid.ones(2, 3)).shape
+    lucid.Size([2, 5])
     """
 
     def __init__(self, pattern: str, weight_shape: str, bias_shape: str | None = None, **axes_lengths: Any) -> None:
@@ -143,8 +159,4 @@ class EinMix(Module):
 
 def _in_a_row(groups: Groups) -> str:
     """The axes without parentheses."""
-    return " ".join("..." if axis == ELLIPSIS else axis for axis in _flat(groups))
-
-
-def _flat(groups: Groups) -> Iterable[str]:
-    return (axis for group in groups for axis in group)
+    return " ".join("..." if axis == ELLIPSIS else axis for group in groups for axis in group)

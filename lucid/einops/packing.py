@@ -30,6 +30,11 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Tensor, list[tuple[int, 
 
     ``pack([image, tokens], 'batch * channel')`` of shapes (b, h, w, c) and (b, n, c) is of shape (b, h w + n, c), with
     ``[(h, w), (n,)]``. Raises EinopsError for a tensor of too few dimensions.
+
+    >>> image, tokens = lucid.zeros(2, 4, 4, 8), lucid.zeros(2, 3, 8)
+    >>> packed, shapes = lucid.einops.pack([image, tokens], "batch * channel")
+    >>> packed.shape, shapes
+    (lucid.Size([2, 19, 8]), [(4, 4), (3,)])
     """
     before, after = _around(pattern, "pack")
     flat, shapes = [], []
@@ -48,6 +53,10 @@ def unpack(tensor: Tensor, packed_shapes: Sequence[Sequence[int]], pattern: str)
     """What `pack` made one tensor of: views of the shapes given, one of which may have a length of -1.
 
     Raises EinopsError for another number of dimensions than `pattern` names, and for shapes that do not make up the axis.
+
+    >>> packed, shapes = lucid.einops.pack([lucid.zeros(2, 4, 4, 8), lucid.zeros(2, 3, 8)], "b * c")
+    >>> [part.shape for part in lucid.einops.unpack(packed, shapes, "b * c")]
+    [lucid.Size([2, 4, 4, 8]), lucid.Size([2, 3, 8])]
     """
     before, after = _around(pattern, "unpack")
     shape = tuple(require_tensor("unpack", tensor).shape)

@@ -10,7 +10,14 @@ ELLIPSIS = "…"
 
 
 class EinopsError(RuntimeError):
-    """A pattern that is wrong, or that does not fit the shape."""
+    """A pattern that is wrong, or that does not fit the shape.
+
+    >>> try:
+    ...     lucid.einops.rearrange(lucid.zeros(2, 3), "a -> a")
+    ... except lucid.einops.EinopsError:
+    ...     print("the pattern does not fit")
+    the pattern does not fit
+    """
 
 
 class Composition(list[str]):

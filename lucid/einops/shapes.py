@@ -16,6 +16,9 @@ def parse_shape(x: Any, pattern: str) -> dict[str, int]:
     """The lengths of the axes that `pattern` names; ``_`` leaves one out: ``parse_shape(x, 'batch _ h w')``.
 
     Raises RuntimeError for a shape that does not fit, and for parentheses.
+
+    >>> lucid.einops.parse_shape(lucid.zeros(2, 3, 4), "batch _ width")
+    {'batch': 2, 'width': 4}
     """
     groups, shape = parse(pattern, underscore=True), tuple(x.shape)
     if any(isinstance(group, Composition) and group for group in groups):
@@ -37,5 +40,9 @@ def parse_shape(x: Any, pattern: str) -> dict[str, int]:
 
 
 def asnumpy(tensor: Tensor) -> np.ndarray:
-    """The elements as a NumPy array, without their gradients, from any device."""
+    """The elements as a NumPy array, without their gradients, from any device.
+
+    >>> lucid.einops.asnumpy(lucid.ones(2, requires_grad=True))
+    array([1., 1.], dtype=float32)
+    """
     return require_tensor("asnumpy", tensor).detach().cpu().numpy()

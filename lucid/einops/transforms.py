@@ -94,6 +94,13 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
 
     A list of tensors is stacked first. `axes_lengths` are the lengths of axes that the shape leaves open. A view where the
     memory allows it. Raises EinopsError.
+
+    >>> x = lucid.arange(4).view(2, 2)
+    >>> lucid.einops.rearrange(x, "h w -> w h")
+    Tensor([[0, 2],
+            [1, 3]], requires_grad=False)
+    >>> lucid.einops.rearrange(lucid.zeros(8, 3, 32, 32), "b c (h p) (w q) -> b (h w) (p q c)", p=8, q=8).shape
+    lucid.Size([8, 16, 192])
     """
     return _apply(tensor, pattern, *sides_of_rearrange(pattern), axes_lengths)
 
@@ -103,6 +110,9 @@ def reduce(tensor: Any, pattern: str, reduction: Any, **axes_lengths: int) -> Te
 
     `reduction` is 'sum', 'mean', 'max', 'min', 'prod', 'any', 'all' or a function of a tensor and a tuple of dimensions. A list
     of tensors is stacked first. Raises EinopsError.
+
+    >>> lucid.einops.reduce(lucid.tensor([[1.0, 3.0], [5.0, 7.0]]), "h w -> h", "mean")
+    Tensor([2.0, 6.0], requires_grad=False)
     """
     return _apply(tensor, pattern, *sides_of_reduce(pattern, reduction), axes_lengths, combination(reduction))
 
@@ -129,6 +139,10 @@ def repeat(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
     """`tensor` repeated along axes that only the right side of `pattern` has: ``repeat(x, 'h w -> h (w n)', n=2)``.
 
     A list of tensors is stacked first. Raises EinopsError.
+
+    >>> lucid.einops.repeat(lucid.tensor([1, 2]), "w -> h (w n)", h=2, n=2)
+    Tensor([[1, 1, 2, 2],
+            [1, 1, 2, 2]], requires_grad=False)
     """
     left, right = _checked(pattern)
     unknown = set(names(left)) - set(names(right))

@@ -7,6 +7,7 @@
 `bindings`: what the arguments of kernels mean.
 `entry`: kernels as the dispatcher calls them.
 `cuda`: CUDA sources.
+`deriving`: the signature that they show.
 `compiler`: `jit`, the compiler of lucid's own CPU kernels.
 `math`: functions for what it compiles.
 `elementwise`: `elementwise` and `reduction`, operations by formulas.
@@ -15,6 +16,11 @@
 `benchmark`: an operation beside others, timed in turn.
 `inspection`: what `python -m lucid.kernels` says of a file.
 `fixtures`: fixtures for pytest.
+
+>>> from lucid import extension as ext
+>>> softstep = ext.elementwise("x / (1 + abs(x))", name="softstep")
+>>> softstep(lucid.tensor([-1.0, 3.0]))
+Tensor([-0.50,  0.75], requires_grad=False)
 """
 from .benchmark import Comparison, benchmark
 from .check import Report, check

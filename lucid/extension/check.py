@@ -23,7 +23,13 @@ _MOST_DIFFERENCES = 64  # elements of the inputs whose gradients are compared wi
 
 
 class Report:
-    """What `check` has looked at. `lines` says so in words."""
+    """What `check` has looked at. `lines` says so in words.
+
+    >>> from lucid import extension as ext
+    >>> cube = ext.elementwise("x * x * x", name="cube")
+    >>> isinstance(ext.check(cube, lambda x: x ** 3, shapes=[(3,)], devices=["cpu"]), ext.Report)
+    True
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -169,13 +175,13 @@ class _Check:
                 if orders > 1:
                     gradgradcheck(function, tensors)
             else:
-                self._gradients_of_reference(tensors, smooth, where)
+                self._gradients_of_reference(tensors, smooth)
         except RuntimeError as error:
             raise AssertionError(f"{self.name}: gradients, {where}: {error}") from error
         self.report.lines.append(f"gradients{' of two orders' * (small and orders > 1)} by "
                                  f"{'differences' if small else 'the reference'}: {where}")
 
-    def _gradients_of_reference(self, tensors: Sequence[Any], smooth: Sequence[int], where: str) -> None:
+    def _gradients_of_reference(self, tensors: Sequence[Any], smooth: Sequence[int]) -> None:
         results = _flat(self.operation(*tensors, **self.scalars))
         references = _flat(self.reference(*tensors, **self.scalars))
         kept = [n for n, result in enumerate(results) if result.requires_grad]
@@ -203,6 +209,12 @@ def check(operation: Any, reference: Callable[..., Any] | None = None, shapes: S
     these, or None. An operation that writes its inputs is compared with a reference that returns what is in them afterwards, and
     then the outputs. `devices` are the CPU and, with CuPy or LUCID_GPU=simulated, the GPU. Raises AssertionError that says what
     is wrong, and SimulatorError.
+
+    >>> from lucid import extension as ext
+    >>> cube = ext.elementwise("x * x * x", name="cube")
+    >>> report = ext.check(cube, lambda x: x ** 3, shapes=[(3,)], devices=["cpu"])
+    >>> len(report.lines) > 0
+    True
     """
     reference = reference or getattr(operation, "composed", None)
     if reference is None:

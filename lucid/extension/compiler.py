@@ -16,6 +16,16 @@ def jit(function: Callable[..., Any] | None = None, *, parallel: bool = False, e
       whole chunk, such as a row, and let it assign to no name outside of the loop; arrays it may write.
 
     `lucid.extension.math` has exp, tanh and others that are vectorised inside of such loops, where Numba calls the C library.
+
+    >>> from lucid import extension as ext
+    >>> @ext.jit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in range(x.size):
+    ...         s += x[i]
+    ...     return s
+    >>> total(np.ones(3))
+    3.0
     """
     if function is None:
         return lambda inner: jit(inner, parallel=parallel, exact=exact, inline=inline)

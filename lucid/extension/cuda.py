@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 from lucid_kernels.cuda.runtime.ctype import ctype
 
+from ..backends import versions
 from .bindings import Bindings
 
 Size = int | str | Callable[..., Any]
@@ -36,6 +37,7 @@ class Argument:
     name: str
     type: str
     pointer: bool
+    constant: bool  # what it points to is only read
 
 
 class CudaKernel:
@@ -113,6 +115,8 @@ class CudaKernel:
                 kind = types[argument.type].type if argument.type in types else _SCALARS[argument.type]
                 arguments.append(kind(value))
         shared = self.shared if isinstance(self.shared, int) else _lengths(self.shared, bindings)[0]
+        if any(a.pointer and not a.constant and a.name not in bindings.results for a in self.arguments):
+            versions.all_written()
         launch.of_text(self.source, name, self.options)(grid, block, tuple(arguments), shared_mem=shared)
 
     def _elements(self, bindings: Bindings) -> int:
@@ -133,6 +137,14 @@ def cuda(source: str | os.PathLike[str], name: str, *, block: Size = 256, grid: 
     - `grid` is ``"size"``, a thread for each element of the first output; else the number of blocks: such a name (``"rows"``), a
       number, or a function of named arguments that returns one or up to three numbers. `block` and `shared`, the bytes of dynamic
       shared memory, alike.
+
+    >>> from lucid import extension as ext
+    >>> source = (
+    ...     "template <typename T> __global__ void twice(const T* x, T* y, int n) {"
+    ...     "  int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    ...     "  if (i < n) y[i] = 2 * x[i]; }")
+    >>> ext.cuda(source, "twice")
+    cuda('the source', 'twice<T>')
     """
     file = "the source"
     text = os.fspath(source)
@@ -148,7 +160,7 @@ def _argument(text: str) -> Argument:
     kind = " ".join(words[:-1])
     if plain.count("*") > 1 or "&" in plain or "[" in plain or len(words) < 2:
         raise ValueError(f"the argument '{text.strip()}' of a kernel is no array (T* x) and no number (int n)")
-    return Argument(words[-1], kind, "*" in plain)
+    return Argument(words[-1], kind, "*" in plain, re.search(r"\bconst\b[^*]*\*", text) is not None)
 
 
 def _lengths(value: Any, bindings: Bindings) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _dtypes, backends
 from ..amp._policies import POLICIES
 from ..amp._state import state as autocast_state
+from ..autograd.calls import operation
 from ..autograd.engine import grad
 from ..autograd.errors import describe, explain
 from ..autograd.grad_mode import GRAD, LEVELS, enable_grad, is_grad_enabled
@@ -19,6 +20,7 @@ from ..autograd.overwrite import refuse_inference, refuse_overlap
 from ..ops.creation.creation import zeros
 from ..tensor import Tensor, bump_all
 from .cuda import CudaKernel
+from .deriving import signature_of
 from .entry import Entry, Layout, MetaEntry, Rule, as_kernel
 from .schema import Schema, parse
 
@@ -28,7 +30,15 @@ _HALF = ("upcast", "native", "refuse")
 
 
 class Operation:
-    """An operation of a user's own; `op` makes it. Call it with tensors, and with scalars by keyword."""
+    """An operation of a user's own; `op` makes it. Call it with tensors, and with scalars by keyword.
+
+    >>> from lucid import extension as ext
+    >>> def double(x, y):
+    ...     y[...] = 2 * x
+    >>> operation = ext.op("double(x) -> y", cpu=double)
+    >>> isinstance(operation, ext.Operation), operation(lucid.tensor([1.0, 2.0]))
+    (True, Tensor([2.0, 4.0], requires_grad=False))
+    """
 
     def __init__(self, schema: Schema, cpu: Any, gpu: Any, like: Rule | Mapping[str, Rule] | None,
                  workspace: Mapping[str, Rule], zeros: Sequence[str], composed: Function | None, half: str, dtypes: str,
@@ -162,19 +172,21 @@ class Operation:
             raise explain(self.name, inputs, error) from error
 
     # ---- gradients -------------------------------------------------------------------------------------------------
-    def gradient(self, signature: str, *, cpu: Any = None, gpu: Any = None, composed: Function | None = None,
+    def gradient(self, signature: str | None = None, *, cpu: Any = None, gpu: Any = None, composed: Function | None = None,
                  like: Mapping[str, Rule] | None = None, workspace: Mapping[str, Rule] | None = None,
                  zeros: Sequence[str] = ()) -> Operation:
         """Give the operation a gradient, itself an operation: ``(grad_y, x, y) -> grad_x``.
 
         Its inputs are `grad_NAME` for outputs, and those inputs and outputs of the operation that it needs, which are kept until
         then. Its outputs are `grad_NAME` for inputs, each in the shape of that input unless `like` says otherwise. It has the
-        scalars of the operation. Inputs that it returns nothing for have no gradient.
+        scalars of the operation. Inputs that it returns nothing for have no gradient. Without a signature CUDA kernels show it,
+        as in `op`.
 
         Second derivatives go through `composed`, a function of the same arguments made of lucid's operations; without it
         through the `composed` function of the operation itself; without that they raise an error.
         """
-        schema = parse(signature, f"{self.name}_grad", self.schema.scalars)
+        name = f"{self.name}_grad"
+        schema = parse(signature or signature_of(gpu, name, workspace or (), False), name, self.schema.scalars)
         own = self.schema
         if self.derivative is not None:
             raise RuntimeError(f"op '{self.name}' has a gradient already")
@@ -208,13 +220,13 @@ class Operation:
         """The operation of the graph, with such a rule."""
         outputs = self.schema.outputs
         if self.derivative is None:
-            return Op(self.name, rule, kernel=self.key, outputs=tuple(range(len(outputs))) if len(outputs) > 1 else None)
+            return operation(self.name, rule, kernel=self.key, outputs=tuple(range(len(outputs))) if len(outputs) > 1 else None)
         needed = self.derivative.schema.inputs
         kept = tuple(number for number, name in enumerate(outputs) if name in needed)
         if len(outputs) == 1:
-            return Op(self.name, rule, kernel=self.key, saved_outputs=bool(kept))
+            return operation(self.name, rule, kernel=self.key, saved_outputs=bool(kept))
         smooth = tuple(number for number, name in enumerate(outputs) if f"grad_{name}" in needed)
-        return Op(self.name, rule, kernel=self.key, saved_outputs=kept or False, outputs=smooth)
+        return operation(self.name, rule, kernel=self.key, saved_outputs=kept or False, outputs=smooth)
 
     def _no_gradient(self, needs: Sequence[bool], *inputs: Any, **scalars: Any) -> Vjp:
         name, has_kernels = self.name, "has no gradient: give it one with .gradient(...) or composed=..."
@@ -390,7 +402,8 @@ def op(signature: str, *, cpu: Any = None, gpu: Any = None, like: Rule | Mapping
     """An operation of your own: ``op("gated(x, gate, *, eps=1e-6) -> y", cpu=numba_function, gpu=cuda(SOURCE, "gated"))``.
 
     - The signature names inputs, scalars behind ``*`` and outputs; ``bias=None`` is an input that may be left out, ``x!`` one
-      that is written in place. Kernels take any of them by these names, in any order (`lucid.extension.bindings`).
+      that is written in place. Kernels take any of them by these names, in any order (`lucid.extension.bindings`). After a
+      name alone CUDA kernels show it: arrays that are only read (``const T* x``) are inputs, others outputs, numbers scalars.
     - `cpu` is a function of NumPy arrays, mostly compiled by Numba (`jit`): it writes the outputs that it takes, or returns them.
       `gpu` is what `cuda` returns, or a function of CuPy arrays. Each may be a list, run one after the other.
     - `like` gives shapes and dtypes of the outputs: the name of an input (the first one by default), a function of named
@@ -401,5 +414,16 @@ def op(signature: str, *, cpu: Any = None, gpu: Any = None, like: Rule | Mapping
     - `half`: float16 and bfloat16 are computed in float32 ("upcast"), by CUDA kernels of their own ("native"), or refused.
     - `contiguous=False` gives CPU kernels strided arrays as they are. CUDA kernels always get C-contiguous ones.
     - `autocast`: its floating-point inputs get the widest dtype among them ("promote"), the lower one ("lower"), or "float32".
+
+    >>> from lucid import extension as ext
+    >>> def double(x, y):
+    ...     y[...] = 2 * x
+    >>> double = ext.op("double(x) -> y", cpu=double, composed=lambda x: 2 * x)
+    >>> x = lucid.tensor([1.0, 2.0], requires_grad=True)
+    >>> double(x).sum().backward()
+    >>> x.grad
+    Tensor([2.0, 2.0], requires_grad=False)
     """
+    if "(" not in signature:
+        signature = signature_of(gpu, signature, workspace or ())
     return Operation(parse(signature), cpu, gpu, like, workspace or {}, zeros, composed, half, dtypes, contiguous, autocast)

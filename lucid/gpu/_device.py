@@ -12,23 +12,47 @@ from ..backends.gpu_probe import gpu_problem, simulated
 
 
 def is_available() -> bool:
-    """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator (LUCID_GPU=simulated)."""
+    """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator (LUCID_GPU=simulated).
+
+    >>> lucid.gpu.is_available()
+    True
+    """
     return backends.available()
 
 
 def is_simulated() -> bool:
-    """Whether 'gpu' is the simulator, asked for by LUCID_GPU=simulated."""
+    """Whether 'gpu' is the simulator, asked for by LUCID_GPU=simulated.
+
+    >>> lucid.gpu.is_simulated() in (True, False)
+    True
+    """
     return simulated()
 
 
 def why_unavailable() -> str | None:
-    """What is missing and what to install, or None when 'gpu' can be used."""
+    """What is missing and what to install, or None when 'gpu' can be used.
+
+    >>> lucid.gpu.why_unavailable() is None
+    True
+    """
     return gpu_problem()
 
 
 def device_count() -> int:
-    """The number of GPUs; 0 when 'gpu' cannot be used."""
+    """The number of GPUs; 0 when 'gpu' cannot be used.
+
+    >>> lucid.gpu.device_count() >= 1
+    True
+    """
     return backends.gpu_module().device_count() if is_available() else 0
+
+
+def driver() -> Any:
+    """What the driver and its tools are asked for. Raises RuntimeError without a GPU."""
+    backends.gpu_module()
+    from ..backends.gpu import driver
+
+    return driver
 
 
 def index_of(device: Any) -> int:
@@ -53,12 +77,20 @@ def current_device() -> int:
     """The number of the current GPU: that of ``device='gpu'`` without a number, in this context.
 
     Raises RuntimeError without a GPU.
+
+    >>> lucid.gpu.current_device()
+    0
     """
     return index_of(None)
 
 
 def set_device(device: Any) -> None:
-    """Make `device`, a number or a name, the current GPU of this context. A negative number changes nothing."""
+    """Make `device`, a number or a name, the current GPU of this context. A negative number changes nothing.
+
+    >>> lucid.gpu.set_device(0)
+    >>> lucid.gpu.current_device()
+    0
+    """
     if isinstance(device, int) and device < 0:
         return
     index = index_of(device)
@@ -68,7 +100,12 @@ def set_device(device: Any) -> None:
 
 @contextlib.contextmanager
 def device(device: Any) -> Iterator[None]:
-    """The context in which `device` is the current GPU; None or a negative number changes nothing."""
+    """The context in which `device` is the current GPU; None or a negative number changes nothing.
+
+    >>> with lucid.gpu.device(0):
+    ...     print(lucid.gpu.current_device())
+    0
+    """
     if device is None or (isinstance(device, int) and device < 0):
         yield
         return
@@ -80,10 +117,27 @@ def device(device: Any) -> Iterator[None]:
         set_device(before)
 
 
+@contextlib.contextmanager
+def device_of(obj: Any) -> Iterator[None]:
+    """The context in which the GPU of a tensor is the current one; a tensor that is on none changes nothing.
+
+    >>> with lucid.gpu.device_of(lucid.ones(1, device="gpu")):
+    ...     print(lucid.gpu.current_device())
+    0
+    """
+    with device(obj.device.index if obj.device.type == "gpu" else None):
+        yield
+
+
 def synchronize(device: Any = None) -> None:
     """Wait for all work of a GPU, by default the current one. Raises the index errors that kernels found on the way.
 
     Nothing happens before the first use of a GPU.
+
+    >>> y = lucid.ones(3, device="gpu") * 2
+    >>> lucid.gpu.synchronize()
+    >>> y.tolist()
+    [2.0, 2.0, 2.0]
     """
     if device is None:
         backends.synchronize()
@@ -115,7 +169,7 @@ class DeviceProperties:
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """The name, compute capability, memory and multiprocessors of a GPU, by default the current one.
 
-    >>> lucid.gpu.get_device_properties().warp_size  # doctest: +SKIP
+    >>> lucid.gpu.get_device_properties().warp_size
     32
     """
     found = backends.gpu_module().properties(index_of(device))
@@ -126,16 +180,66 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a GPU, by default the current one: 'simulated' on the simulator."""
+    """The name of a GPU, by default the current one: 'simulated' on the simulator.
+
+    >>> type(lucid.gpu.get_device_name()).__name__
+    'str'
+    """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a GPU, as (9, 0)."""
+    """The compute capability of a GPU, as (9, 0).
+
+    >>> major, minor = lucid.gpu.get_device_capability()
+    >>> (major, minor) >= (7, 0)
+    True
+    """
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 works on the GPU: always, as kernels compute in float32; in hardware from compute capability 8.0 on."""
+    """Whether bfloat16 works on the GPU: always, as kernels compute in float32; in hardware from compute capability 8.0 on.
+
+    >>> lucid.gpu.is_bf16_supported()
+    True
+    """
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))
+
+
+def is_tf32_supported() -> bool:
+    """Whether the GPU has TF32 in hardware: from compute capability 8.0 on; False without a GPU.
+
+    >>> lucid.gpu.is_tf32_supported() in (True, False)
+    True
+    """
+    return is_available() and get_device_capability() >= (8, 0)
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels are compiled for, which are those of the GPUs that are there; none without a GPU.
+
+    >>> lucid.gpu.get_arch_list()[0].startswith("sm_")
+    True
+    """
+    return sorted({"sm_{}{}".format(*get_device_capability(index)) for index in range(device_count())})
+
+
+def get_gencode_flags() -> str:
+    """`get_arch_list` as options of NVIDIA's compiler.
+
+    >>> lucid.gpu.get_gencode_flags().startswith("-gencode compute=compute_")
+    True
+    """
+    numbers = [name.removeprefix("sm_") for name in get_arch_list()]
+    return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether a GPU reads the memory of another one. Raises RuntimeError where one of them is not there.
+
+    >>> lucid.gpu.can_device_access_peer(0, 0)
+    False
+    """
+    return bool(driver().can_access_peer(index_of(device), index_of(peer_device)))

@@ -8,6 +8,9 @@
 `configuration`: what a config.json says.
 `lenet`, `alexnet`, `vgg`, `resnet`, `mobilenet`, `vision_transformer`, `unet`: networks for images.
 `gpt2`, `bert`, `bert_heads`: language models.
+
+>>> lucid.models.create_model("lenet_5")(lucid.zeros(1, 1, 32, 32)).shape
+lucid.Size([1, 10])
 """
 from . import alexnet, bert, bert_heads, gpt2, lenet, mobilenet, resnet, unet, vgg, vision_transformer
 from .pretrained import from_pretrained, save_pretrained

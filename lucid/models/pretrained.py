@@ -27,6 +27,12 @@ def save_pretrained(model: nn.Module, folder: str | os.PathLike[str], max_shard_
     language model, for transformers, too::
 
         lucid.models.save_pretrained(model, "folder")
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lucid.models.save_pretrained(lucid.models.create_model("lenet_5"), folder)
+    ...     print(sorted(os.listdir(folder)))
+    ['config.json', 'model.safetensors']
     """
     document = _configuration(model)
     path = pathlib.Path(folder)
@@ -51,6 +57,13 @@ def from_pretrained(folder: str | os.PathLike[str], architecture: str | None = N
 
     `architecture` is the class, such as ``"GPT2Model"``, where it is not the one that config.json names. Raises RuntimeError with
     the names of missing and unexpected keys; with ``strict=False`` it warns, and what is missing stays as it was initialized.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lucid.models.save_pretrained(lucid.models.create_model("lenet_5"), folder)
+    ...     model = lucid.models.from_pretrained(folder)
+    >>> type(model).__name__, model.training
+    ('LeNet', False)
     """
     path = pathlib.Path(folder)
     config = path / "config.json"

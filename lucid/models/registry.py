@@ -22,6 +22,12 @@ def register_model(function: Builder) -> Builder:
             return nn.Linear(8, num_classes)
 
         lucid.models.create_model("my_net", num_classes=3)
+
+    >>> @lucid.models.register_model
+    ... def tiny_for_the_example(num_classes=10):
+    ...     return nn.Linear(8, num_classes)
+    >>> lucid.models.create_model("tiny_for_the_example", num_classes=3)
+    Linear(in_features=8, out_features=3, bias=True)
     """
     name = function.__name__
     if _builders.get(name, function) is not function:
@@ -31,7 +37,11 @@ def register_model(function: Builder) -> Builder:
 
 
 def list_models(pattern: str | None = None) -> list[str]:
-    """The names that `create_model` knows, in order; those that match a `pattern` such as ``"resnet*"``."""
+    """The names that `create_model` knows, in order; those that match a `pattern` such as ``"resnet*"``.
+
+    >>> lucid.models.list_models("resnet*")[:3]
+    ['resnet101', 'resnet152', 'resnet18']
+    """
     return sorted(name for name in _builders if pattern is None or fnmatch.fnmatchcase(name, pattern))
 
 
@@ -40,6 +50,10 @@ def create_model(name: str, *, weights: str | os.PathLike[str] | None = None, **
     must have all of its keys and no others::
 
         model = lucid.models.create_model("vit_b_16", weights="vit_b_16-c867db91.pth").eval()
+
+    >>> model = lucid.models.create_model("lenet_5")
+    >>> sum(p.numel() for p in model.parameters())
+    61706
     """
     if name not in _builders:
         near = difflib.get_close_matches(name, _builders, 1)

@@ -7,8 +7,12 @@ onnx, which the extra `onnx` installs.
 `elementwise`, `shapes`, `writes`, `reductions`, `layers`, `recurrent`: how each operation is written.
 `library`: the package onnx.
 `errors`: the error of what cannot be.
+
+>>> data = lucid.onnx.export(nn.Linear(2, 3), (lucid.ones(1, 2),)).SerializeToString()
+>>> len(data) > 0
+True
 """
 from .errors import ExportError
-from .export import export
+from .export import export, is_in_onnx_export
 
-__all__ = ["ExportError", "export"]
+__all__ = ["ExportError", "export", "is_in_onnx_export"]

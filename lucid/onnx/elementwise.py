@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucid_kernels.expression import Node
+from lucid_kernels.expression import Node, operands_first
 
 from .. import backends
 from .errors import ExportError
@@ -43,16 +43,8 @@ _COMPOSED: dict[str, Callable[..., str]] = {
 def formula(g: Graph, roots: Sequence[Node], inputs: Sequence[str | None]) -> list[str]:
     """The names of the values of `roots`, for inputs with these names."""
     names: dict[int, str] = {}
-    waiting = list(reversed(roots))
-    while waiting:  # a long formula is too deep for recursion
-        node = waiting[-1]
-        missing = [operand for operand in node.operands if id(operand) not in names]
-        if missing:
-            waiting += reversed(missing)
-            continue
-        waiting.pop()
-        if id(node) not in names:
-            names[id(node)] = _written(g, node, [names[id(operand)] for operand in node.operands], inputs)
+    for node in operands_first(roots):
+        names[id(node)] = _written(g, node, [names[id(operand)] for operand in node.operands], inputs)
     return [names[id(root)] for root in roots]
 
 

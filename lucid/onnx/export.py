@@ -6,6 +6,7 @@ import inspect
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import IO, Any
 
 import numpy as np
@@ -28,7 +29,8 @@ __all__ = ["elementwise", "export", "layers", "recurrent", "reductions", "shapes
 #: Attributes that say how a kernel computes, or what the shape or dtype of the result says too.
 _WITHOUT_EFFECT = {"with_grad", "winners", "momentum", "message", "low", "high", "padding_idx", "dtype", "input_shape", "lengths",
                    "output_size", "axes"}
-_READ_OTHERWISE = ("check_bounds", "recurrence")  # kernels of which operands are checked only, or read before another one
+#: Kernels of which operands are checked only, or read before another one.
+_READ_OTHERWISE = ("check_bounds", "check_nonzero", "recurrence")
 _STEP = 34  # more than what most images are reduced by
 _LARGEST = 2_000_000_000  # bytes: a file of Protocol Buffers has no more than 2 GiB
 #: Of each run a and b: a dynamic length n becomes a * n + b there. A plan has a row for each length, and a model that takes no
@@ -43,6 +45,18 @@ _PLANS = (
      ((1, 0), (4, 0), (3, 0), (2, 0))),
     (((1, 0), (1, -1), (1, -2), (1, -3)), ((1, 0), (1, -2), (1, -1), (1, -4)), ((1, 0), (1, -3), (1, -2), (1, -1))),
 )
+
+
+_exporting: ContextVar[bool] = ContextVar("lucid_onnx_exporting", default=False)
+
+
+def is_in_onnx_export() -> bool:
+    """Whether `export` calls the model now.
+
+    >>> lucid.onnx.is_in_onnx_export()
+    False
+    """
+    return _exporting.get()
 
 
 def export(model: Module, args: Any = (), f: str | os.PathLike[str] | IO[bytes] | None = None, *,
@@ -65,6 +79,10 @@ def export(model: Module, args: Any = (), f: str | os.PathLike[str] | IO[bytes] 
     A length in the graph is what it was in those calls: the length of some tensor, or a sum or product of such; code that treats
     much longer inputs than these in another way is not seen. Where calls differ otherwise, as where Python reads an element
     (`if x > 0`), where a number depends on the elements, and where ONNX has no operator, `ExportError` names the line.
+
+    >>> model = lucid.onnx.export(nn.Linear(2, 3), (lucid.ones(1, 2),))
+    >>> model.graph.node[0].op_type
+    'Gemm'
     """
     if not isinstance(model, Module):
         raise TypeError(f"expected a Module, not {type(model).__name__}")
@@ -143,7 +161,11 @@ def _call(model: Module, leaves: list[Any], spec: Any, places: list[int], tensor
     for place, tensor in zip(places, tensors, strict=True):
         filled[place] = tensor
     args, kwargs = tree_unflatten(filled, spec)
-    return model(*args, **kwargs)
+    token = _exporting.set(True)
+    try:
+        return model(*args, **kwargs)
+    finally:
+        _exporting.reset(token)
 
 
 def _traces(model: Module, inputs: list[Tensor], axes: Axes, call: Callable[[Sequence[Tensor]], Any]) -> list[Trace]:

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import numpy as np
+from lucid_kernels.windows import window_counts
 
 from .errors import ExportError
 from .graph import Graph, emits
@@ -82,8 +83,7 @@ def _fold(g: Graph, event: Event) -> list[str]:
     operand, a = event.operands[0], event.attributes
     size = a["kernel_size"]
     channels = g.static([_result(g, event)[1]], "the number of channels")[0]
-    lengths = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(
-        g.static(a["output_size"], "output_size"), size, a["stride"], a["padding"], a["dilation"], strict=True)]
+    lengths = window_counts(g.static(a["output_size"], "output_size"), size, a["stride"], a["padding"], a["dilation"])
     beyond = [n - ((count - 1) * s - 2 * p + d * (k - 1) + 1) for n, count, k, s, p, d in zip(
         a["output_size"], lengths, size, a["stride"], a["padding"], a["dilation"], strict=True)]
     name = g.node("Reshape", g.name(operand), g.ints([0, channels * math.prod(size), *lengths]))
@@ -224,6 +224,11 @@ def _batch_statistics(g: Graph, event: Event) -> list[str | None]:
         raise ExportError(f"{g.line}: {_TRAINING}")
     axes = [axis for axis in range(rank_of(g, x)) if axis != 1]
     found = _standardized(g, g.name(x), axes, event.attributes["eps"], g.dtype(x))
+    return _with_parameters(g, event, found, x, weight, bias)
+
+
+def _with_parameters(g: Graph, event: Event, found: str, x: Any, weight: Any, bias: Any) -> list[str | None]:
+    """The results, of which the first is `found` times the weight and plus the bias of each channel of x."""
     if weight is not None:
         found = g.node("Mul", found, _channels(g, weight, x))
     if bias is not None:
@@ -243,11 +248,7 @@ def _group_norm(g: Graph, event: Event) -> list[str | None]:
     groups = g.node("Reshape", g.name(x), g.ints([0, event.attributes["groups"], -1]))
     found = _standardized(g, groups, [2], event.attributes["eps"], g.dtype(x))
     found = g.node("Reshape", found, g.node("Shape", g.name(x)))
-    if weight is not None:
-        found = g.node("Mul", found, _channels(g, weight, x))
-    if bias is not None:
-        found = g.node("Add", found, _channels(g, bias, x))
-    return [found, *[None] * (len(event.results) - 1)]
+    return _with_parameters(g, event, found, x, weight, bias)
 
 
 @emits("layer_norm", "LayerNormalization")
@@ -283,7 +284,7 @@ def _nearest(g: Graph, event: Event) -> str:
 @emits("resample", "Resize, Gather")
 def _resample(g: Graph, event: Event) -> list[str]:
     operand, a = event.operands[0], event.attributes
-    mode, steps = a["mode"], a["steps"]
+    mode, steps = a["mode"].removesuffix(" of bytes"), a["steps"]
     if mode not in ("nearest", "nearest-exact", "linear", "cubic"):
         raise ExportError(f"{g.line}: interpolation with antialias=True cannot be exported")
     coordinates = "align_corners" if a["align_corners"] else "asymmetric" if mode == "nearest" else "half_pixel"

@@ -110,7 +110,12 @@ def _log_softmax(g: Graph, event: Event) -> list[str]:
 
 @emits("matmul dot", "MatMul")
 def _matmul(g: Graph, event: Event) -> list[str]:
-    return [g.node("MatMul", *map(g.name, event.operands))]
+    names = []
+    for operand, attribute in zip(event.operands, ("transpose_a", "transpose_b"), strict=True):
+        name, rank = g.name(operand), rank_of(g, operand)
+        turned = event.attributes.get(attribute) and rank > 1
+        names.append(transposed(g, name, [*range(rank - 2), rank - 1, rank - 2]) if turned else name)
+    return [g.node("MatMul", *names)]
 
 
 @emits("linear", "Gemm, or MatMul and Add")

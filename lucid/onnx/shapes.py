@@ -206,7 +206,7 @@ def _scatter(g: Graph, event: Event) -> list[str]:
     return [g.node("ScatterElements", g.name(operand), g.name(index), name, axis=event.attributes["axis"], reduction=reduction)]
 
 
-@emits("check_bounds", "none: runtimes check indices themselves")
+@emits("check_bounds check_nonzero", "none: runtimes check indices and divisors themselves")
 def _check_bounds(g: Graph, event: Event) -> list[None]:
     return [None]
 

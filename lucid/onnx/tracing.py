@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from .. import _recording, backends
+from ..compiler.breaks import user_line
 from ..tensor import Tensor
 from .errors import ExportError
 
 EACH_TIME = "all rows each time"  # in the place of the batch sizes of a sequence that is not packed
-_CHECKING = frozenset(("require_within", "gaussian_nll_loss"))
+_CHECKING = frozenset(("require_within", "gaussian_nll_loss", "_require_classes"))
 _HERE = str(Path(__file__).parent.parent)
 
 
@@ -216,14 +217,6 @@ def refs(value: Any) -> Iterator[Ref]:
             yield from refs(item)
     elif isinstance(value, dict):
         yield from refs(list(value.values()))
-
-
-def user_line() -> str:
-    """The line outside of lucid that is running, as ``file:line``."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    return "lucid" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 @contextmanager

@@ -22,4 +22,5 @@ module registers what becomes a method of Tensor (`_methods`).
 `_independence`, `_second_order`: gradients of zeros; what only gradients of gradients need.
 """
 from . import python_functions, sparse_methods  # families without a function in `lucid` itself
+from .manipulation import layouts
 from .random import random_fill

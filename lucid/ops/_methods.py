@@ -16,14 +16,14 @@ from types import ModuleType
 from typing import Any
 
 from .._namespace.foreign import refused
+from .._namespace.forwarding import writing
 from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
-from ..autograd.overwrite import overwrite, refuse_shared
-from ..backends.elementwise import ROWS
+from ..autograd.overwrite import refuse_shared
+from ..autograd.writers import writer
 from ..tensor import Tensor
 from ._independence import rebase_with_zeros
 from ._operands import is_operand, operator, reflected
-from ._out import kernel_call
 from ._out import method as as_method
 
 families: list[ModuleType] = []
@@ -39,24 +39,10 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     for what is no number, array or tensor."""
     single = getattr(function, "single", False)
     name = function.__name__
-    row = ROWS.get(name)
-    operands, plain = kernel_call(function)
-    others = operands - 1  # beside `self`
-    scale = row.scaled if row else 0
+    write_straight = writer(function)
     count = function.__code__.co_argcount - 1  # now: autocast exchanges the code
 
-    def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
-        factor = value if plain else alpha
-        if factor.__class__ not in (float, int) or rest or not (plain or scale):
-            return False
-        if plain:
-            return alpha is None and overwrite(self, name, args, value=factor)
-        return value is None and overwrite(self, "add_scaled", args, alpha=scale * factor)
-
-    @functools.wraps(function)
-    def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        if len(args) == others and (overwrite(self, name, args, **plain) if not keywords else scaled(self, args, **keywords)):
-            return self
+    def general(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)
         try:
@@ -71,6 +57,7 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
         split = len(args) - count
         return method(self, *args[split:], **dict(zip(factors, args, strict=False)), **keywords)
 
+    method = functools.wraps(function)(general if write_straight is None else writing(function, general, write_straight))
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
     return method

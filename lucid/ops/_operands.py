@@ -44,9 +44,12 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
         elif dtype.kind == "V" and name in _UNROUNDED and value.__class__ in (int, float) and device is not None and (
                 device.type == "gpu"):
             converted.append(value)  # its kernels take numbers as they are
+        elif dtype.kind == "u" and value.__class__ is int and device is not None and device.type == "gpu" and (
+                0 <= value <= np.iinfo(dtype).max):
+            converted.append(value)  # likewise
         elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
             # Extension and unsigned dtypes have no weak scalars in NumPy, or refuse those out of range.
-            converted.append(wrap(_recording.constant(as_array(np.asarray(value).astype(dtype), None, device))))
+            converted.append(wrap(_recording.constant(as_array(np.asarray(value), dtype, device))))
         else:
             converted.append(value)
     return converted
@@ -151,6 +154,8 @@ def as_operand(name: str, value: Any) -> Any:
 
 def require_number(name: str, argument: str, value: Any) -> Any:
     """`value` as Python's number, or the only element of a tensor. Raises TypeError that names the function otherwise."""
+    if value.__class__ in SCALARS:
+        return value
     number = value.item() if isinstance(value, Tensor) else _dtypes.number(value)
     if number.__class__ not in SCALARS:
         raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
@@ -163,6 +168,8 @@ def fitted(value: Any, dtype: np.dtype, halves: bool = True) -> Any:
     Raises RuntimeError for a number out of range, for NaN and inf in an integer dtype, and for an imaginary part in a real one;
     OverflowError for an int of more than 64 bits. Without `halves`, what is too large for a float16 or bfloat16 becomes inf.
     """
+    if value.__class__ is float and dtype.char in "fd":  # as most are
+        return value
     value = _dtypes.number(value)
     kind = value.__class__
     if kind is complex and dtype.kind not in "cb":
@@ -260,13 +267,18 @@ def class_name(value: Any) -> str:
     return cls.__name__ if cls.__module__.partition(".")[0] in ("builtins", "lucid") else f"{cls.__module__}.{cls.__name__}"
 
 
+def refuse_stored(name: str, dtype: np.dtype) -> None:
+    """Raise NotImplementedError for a dtype for storage, with which PyTorch does not compute."""
+    if dtype.__class__ in _dtypes.STORED_CLASSES:
+        from ..autograd.errors import type_name
+
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+
+
 def as_floating(name: str, input: Any) -> Tensor:
     """`input`, or its conversion to the default float dtype if it holds integers. Raises TypeError unless it is a tensor."""
-    if require_tensor(name, input)._array.dtype.kind in "biu":
-        converted: Tensor = input.to(_dtypes.get_default_dtype())
-        return converted
-    checked: Tensor = input
-    return checked
+    tensor: Tensor = input if input.__class__ is Tensor else require_tensor(name, input)
+    return tensor.to(_dtypes.get_default_dtype()) if tensor._array.dtype.kind in "biu" else tensor
 
 
 def require_same_dtype(name: str, *tensors: Tensor | None) -> None:
@@ -284,6 +296,8 @@ def require_same_dtype(name: str, *tensors: Tensor | None) -> None:
 def canonical_dim(dim: int, ndim: int) -> int:
     """`dim` counted from the front. Raises IndexError if a tensor of `ndim` dimensions has none such."""
     size = ndim or 1
+    if dim.__class__ is int and -size <= dim < size:
+        return dim % size
     if dim.__class__ is not int and (not isinstance(dim, (int, np.integer)) or isinstance(dim, bool)):
         raise TypeError(f"dim must be an integer, not {type(dim).__name__}")
     if not -size <= dim < size:
@@ -329,7 +343,17 @@ def reduce_to(gradient: Tensor, shape: tuple[int, ...] | None) -> Tensor:
     given = gradient._array.shape
     if shape is None or given == shape:
         return gradient
-    lead = len(given) - len(shape)
-    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and given[i + lead] != 1)
-    result: Tensor = gradient.sum(dims, keepdim=True) if dims else gradient
+    result: Tensor
+    dims, lead = _broadcast_dims(given, shape)
+    if 0 < lead == len(dims):  # as with the bias of a layer: what is left has the shape already
+        result = gradient.sum(dims)
+        return result
+    result = gradient.sum(dims, keepdim=True) if dims else gradient
     return result.reshape(shape) if lead else result
+
+
+@functools.lru_cache(maxsize=256)
+def _broadcast_dims(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """The dimensions of `given` that `shape` has broadcast, and how many of them it does not have."""
+    lead = len(given) - len(shape)
+    return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and given[i + lead] != 1), lead

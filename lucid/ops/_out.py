@@ -1,7 +1,6 @@
 """The keyword `out`: a result written into a tensor that the caller gives, by one mechanism for all functions that have it."""
 from __future__ import annotations
 
-import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Sequence
@@ -9,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import _clock as clock
 from .. import _dtypes
 from .._namespace.forwarding import forwarding
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, no_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
-from ..autograd.overwrite import Overwriting, overwrite, refuse_inference, refuse_shared
+from ..autograd.overwrite import Overwriting, refuse_inference, refuse_shared
+from ..autograd.writers import writer
 from ..backends import Device
 from ..backends.elementwise import ROWS
 from ..tensor import Tensor, version_box
@@ -43,14 +44,10 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
     def general(*args: Any, out: Any = None, **keywords: Any) -> Any:
         if out is None:
             return function(*args, **keywords)
-        if not keywords and isinstance(out, Tensor):
-            operands, attributes = kernel_call(function)
-            if len(args) == operands and overwrite(out, name, args[1:], args[0], **attributes):
-                return out
-        if grad_mode.get() & GRAD and not leaf and _require_grad((*args, *keywords.values(), out)):
+        if not leaf and grad_mode.get() & GRAD and _require_grad((*args, *keywords.values(), out)):
             raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")
-        if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None:
+        if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None and not _is_floating_like(args, out):
             keywords["dtype"] = out.dtype
         if accepting.single and args and isinstance(args[0], Tensor) and isinstance(out, Tensor):
             result = _compute_into(out, function, *args, **keywords)
@@ -60,25 +57,16 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
             result = function(*args, **keywords)
         if isinstance(out, Tensor) and out.dtype in also and not isinstance(result, tuple):
             result = result.to(out.dtype)
-        with (no_grad() if leaf else contextlib.nullcontext()):
+        if not leaf:
+            return deliver(result, out, castable, refusal, warns)
+        with no_grad():
             return deliver(result, out, castable, refusal, warns)
 
-    accepting: Any = functools.wraps(function)(forwarding(function, general, True, False))
+    write = functools.partial(writer, function, function.__code__) if name in ROWS else None
+    accepting: Any = functools.wraps(function)(forwarding(function, general, True, False, write))
     accepting.without_out, accepting.general = function, general
     accepting.single = False
     return accepting
-
-
-@functools.cache
-def kernel_call(function: Function) -> tuple[int, dict[str, Any]]:
-    """How many operands `function` passes on to the kernel of its name, with which attributes, so that `overwrite` does as well;
-    -1 if it does something else. Asked when all functions are registered.
-    """
-    row = ROWS.get(function.__name__)
-    if row is not None and row.attributes == "value":
-        return 3, {"value": 1}
-    alike = row is not None and row.in_place and getattr(function, "single", False)
-    return function.__code__.co_argcount if alike else -1, {}
 
 
 def _compute_into(out: Tensor, function: Function, first: Tensor, *args: Any, **keywords: Any) -> Tensor:
@@ -102,8 +90,7 @@ def fills_out(function: Any = None, *, warns: bool = False, defined: bool = True
     if function is None:
         return functools.partial(fills_out, warns=warns, defined=defined)
 
-    @functools.wraps(function)
-    def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
+    def general(*args: Any, out: Any = None, **keywords: Any) -> Any:
         if out is None:
             return function(*args, **keywords)
         if not isinstance(out, Tensor):
@@ -128,7 +115,8 @@ def fills_out(function: Any = None, *, warns: bool = False, defined: bool = True
             out.requires_grad = True
         return out
 
-    accepting.without_out = function  # type: ignore[attr-defined]
+    accepting: Any = functools.wraps(function)(forwarding(function, general, True, False))
+    accepting.without_out, accepting.general = function, general
     return accepting
 
 
@@ -141,6 +129,11 @@ def method(function: Function) -> Function:
 
 def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError, warns: bool = True) -> Any:
     """Write `result`, a tensor or a tuple of them, into `out`, and return that. Raises as `accepts_out` says."""
+    if isinstance(out, Tensor) and out._node is out._view is None and not clock.any_inference and isinstance(result, Tensor):
+        array, memory = result._array, out._array
+        if array.__class__ is memory.__class__ is np.ndarray and array.dtype is memory.dtype and array.shape == memory.shape:
+            store(out, array)  # there is nothing to check
+            return out
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"out must be a tuple of {len(result)} tensors")
@@ -150,6 +143,12 @@ def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Excepti
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     _check(result, out, castable, refusal)
     return _write(result, out, warns)
+
+
+def _is_floating_like(args: Sequence[Any], out: Tensor) -> bool:
+    """Whether the first argument has the dtype of `out`, which then is that of a sum of its elements."""
+    dtype = args[0]._array.dtype if args and isinstance(args[0], Tensor) else None
+    return dtype is out._array.dtype and dtype.kind in "fc"
 
 
 def _require_grad(values: Sequence[Any]) -> bool:
@@ -167,6 +166,8 @@ def _check(result: Tensor, out: Any, castable: bool = False, refusal: type[Excep
     if not isinstance(out, Tensor):
         raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
     _require_device(result, out)
+    if out._array.dtype is result._array.dtype:
+        return
     if castable and _dtypes.CATEGORY[result.dtype] > _dtypes.CATEGORY[out.dtype]:
         raise refusal(f"result type {type_name(result.dtype)} can't be cast to the desired output type "
                       f"{type_name(out.dtype)}")

@@ -8,13 +8,14 @@ import numpy as np
 
 from .. import _dtypes, _recording, backends
 from .._namespace.lazy import load
+from ..autograd.calls import operation, single_op, view_op
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store, write
 from ..autograd.levels import lifted
 from ..autograd.node import Node
-from ..autograd.op import Op, UnaryOp
+from ..autograd.op import Op
 from ..autograd.overwrite import refuse_shared
 from ..backends import Device
 from ..backends.memory_format import (
@@ -47,17 +48,23 @@ def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
     return vjp
 
 
-_cast = UnaryOp("cast", _cast_rule, saves=False)
-_copy = UnaryOp("copy", lambda needs, x, axes=None: lambda g, y: (g,))
-_conj: Op = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
-_real = Op("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),), view=True)
-_imag = Op("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)) * 1j,), view=True)
+_cast = single_op("cast", _cast_rule, saves=False)
+_copy = operation("copy", lambda needs, x, **layout: lambda g, y: (g,))
+_conj: Op = single_op("conj", lambda needs, x: lambda g, y: (_conj(g),))
+_real = view_op("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),))
+_imag = view_op("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)) * 1j,))
 
 
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy in memory of its own, laid out as `input` or in `memory_format`; gradients pass through.
 
     Raises RuntimeError for a memory format of another rank.
+
+    >>> x = lucid.tensor([1, 2])
+    >>> y = lucid.clone(x)
+    >>> y[0] = 9
+    >>> x, y
+    (Tensor([1, 2], requires_grad=False), Tensor([9, 2], requires_grad=False))
     """
     array = require_tensor("clone", input)._array
     if memory_format is not preserve_format:
@@ -71,6 +78,10 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
     """The tensor itself if its elements lie in row-major order, or in `memory_format`, without gaps, else a copy that does.
 
     Raises RuntimeError for `preserve_format` and for a memory format of another rank.
+
+    >>> x = lucid.zeros(2, 3).T
+    >>> x.is_contiguous(), x.contiguous().is_contiguous()
+    (False, True)
     """
     if require_format("contiguous", memory_format) is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -80,23 +91,39 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate; a real tensor itself.
+
+    >>> lucid.conj(lucid.tensor([1 + 2j, 3 - 1j])).resolve_conj()
+    Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
+    """
     return _conj(input) if input.is_complex() else input
 
 
 @accepts_out
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`."""
+    """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`.
+
+    >>> lucid.conj_physical(lucid.tensor([1 + 2j, 3 - 1j]))
+    Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
+    """
     return conj(require_tensor("conj_physical", input))
 
 
 def real(input: Tensor) -> Tensor:
-    """The real part, a view; a real tensor itself."""
+    """The real part, a view; a real tensor itself.
+
+    >>> lucid.real(lucid.tensor([1 + 2j, 3 - 1j]))
+    Tensor([1.0, 3.0], requires_grad=False)
+    """
     return _real(input) if input.is_complex() else input
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, a view. Raises RuntimeError for real tensors."""
+    """The imaginary part, a view. Raises RuntimeError for real tensors.
+
+    >>> lucid.imag(lucid.tensor([1 + 2j, 3 - 1j]))
+    Tensor([ 2.0, -1.0], requires_grad=False)
+    """
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _imag(input)
@@ -175,6 +202,14 @@ def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
     """`input` with another dtype, on another device or in another memory format: ``to(dtype)``, ``to(device)``,
     ``to(device, dtype)``, ``to(other)``, ``to(memory_format=...)``. Returns `input` itself if nothing changes, unless
     ``copy=True``. Takes and raises what `destination` does.
+
+    >>> x = lucid.ones(2)
+    >>> x.to(lucid.float64)
+    Tensor([1.0, 1.0], dtype=float64, requires_grad=False)
+    >>> x.to("meta").device
+    device(type='meta')
+    >>> x.to("cpu") is x
+    True
     """
     if len(args) == 1 and not keywords:
         if args[0] is input._array.dtype:  # what layers do at the end of mixed precision
@@ -208,6 +243,11 @@ def _as(input: Tensor, dtype: Any, memory_format: Any) -> Tensor:
 def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
     """The tensor in another dtype, given as such or by the name of a type; without one, the name of its type, such as
     'lucid.FloatTensor'. Raises ValueError for an unknown name.
+
+    >>> lucid.ones(2).type()
+    'lucid.FloatTensor'
+    >>> lucid.ones(2).type(lucid.int64)
+    Tensor([1, 1], requires_grad=False)
     """
     if dtype is None:
         where = "" if input.device == "cpu" else f"{input.device.type}."
@@ -220,19 +260,27 @@ def type_destination(dtype: Any) -> Destination:
     if not isinstance(dtype, str) or dtype in _dtypes._BY_NAME:
         return Destination(dtype=_dtypes.as_dtype(dtype))
     for place in ("", "gpu.", "cuda."):
-        for known in _dtypes.ALL:
+        for known in _dtypes.EVERY:
             if dtype in (f"lucid.{place}{type_name(known)}Tensor", f"torch.{place}{type_name(known)}Tensor"):
                 return Destination(Device("gpu" if place else "cpu"), known)
     raise ValueError(f"invalid type: {dtype!r}")
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """`input` with the dtype of `other`."""
+    """`input` with the dtype of `other`.
+
+    >>> lucid.type_as(lucid.tensor([1, 2]), lucid.zeros(1))
+    Tensor([1.0, 2.0], requires_grad=False)
+    """
     return to(input, other.dtype)
 
 
 def cpu(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` in host memory."""
+    """`input` in host memory.
+
+    >>> lucid.ones(2).cpu().device
+    device(type='cpu')
+    """
     if memory_format is preserve_format:
         return to(input, "cpu")
     return to(input, "cpu", memory_format=memory_format)
@@ -240,7 +288,11 @@ def cpu(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 
 def gpu(input: Tensor, device: Any = None, non_blocking: builtins.bool = False, *, memory_format: Any = preserve_format
         ) -> Tensor:
-    """`input` on a GPU, GPU 0 by default."""
+    """`input` on a GPU, GPU 0 by default.
+
+    >>> lucid.ones(2).gpu().device
+    device(type='gpu', index=0)
+    """
     return to(input, Device("gpu" if device is None else device), non_blocking=non_blocking, memory_format=memory_format)
 
 
@@ -248,62 +300,110 @@ cuda = gpu
 
 
 def half(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as float16."""
+    """`input` as float16. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5]).half()
+    Tensor([1.5], dtype=float16, requires_grad=False)
+    """
     return _as(input, _dtypes.float16, memory_format)
 
 
 def bfloat16(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as bfloat16."""
+    """`input` as bfloat16. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.0]).bfloat16().element_size()
+    2
+    """
     return _as(input, _dtypes.bfloat16, memory_format)
 
 
 def cfloat(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as complex64."""
+    """`input` as complex64. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5]).cfloat()
+    Tensor([1.5+0.0j], requires_grad=False)
+    """
     return _as(input, _dtypes.complex64, memory_format)
 
 
 def cdouble(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as complex128."""
+    """`input` as complex128. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5]).cdouble()
+    Tensor([1.5+0.0j], dtype=complex128, requires_grad=False)
+    """
     return _as(input, _dtypes.complex128, memory_format)
 
 
 def float(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as float32."""
+    """`input` as float32. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1, 2]).float()
+    Tensor([1.0, 2.0], requires_grad=False)
+    """
     return _as(input, _dtypes.float32, memory_format)
 
 
 def double(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as float64."""
+    """`input` as float64. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5]).double()
+    Tensor([1.5], dtype=float64, requires_grad=False)
+    """
     return _as(input, _dtypes.float64, memory_format)
 
 
 def int(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as int32."""
+    """`input` as int32. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5, -2.5]).int()
+    Tensor([ 1, -2], dtype=int32, requires_grad=False)
+    """
     return _as(input, _dtypes.int32, memory_format)
 
 
 def long(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as int64."""
+    """`input` as int64. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5, -2.5]).long()
+    Tensor([ 1, -2], requires_grad=False)
+    """
     return _as(input, _dtypes.int64, memory_format)
 
 
 def short(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as int16."""
+    """`input` as int16. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5, -2.5]).short()
+    Tensor([ 1, -2], dtype=int16, requires_grad=False)
+    """
     return _as(input, _dtypes.int16, memory_format)
 
 
 def char(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as int8."""
+    """`input` as int8. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5, -2.5]).char()
+    Tensor([ 1, -2], dtype=int8, requires_grad=False)
+    """
     return _as(input, _dtypes.int8, memory_format)
 
 
 def byte(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as uint8."""
+    """`input` as uint8. Itself if it has that dtype already.
+
+    >>> lucid.tensor([1.5, 2.5]).byte()
+    Tensor([1, 2], dtype=uint8, requires_grad=False)
+    """
     return _as(input, _dtypes.uint8, memory_format)
 
 
 def bool(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
-    """`input` as bool: False where it is zero."""
+    """`input` as bool: False where it is zero. Itself if it has that dtype already.
+
+    >>> lucid.tensor([0.0, 2.0]).bool()
+    Tensor([False,  True], requires_grad=False)
+    """
     return _as(input, _dtypes.bool_, memory_format)
 
 
@@ -314,6 +414,10 @@ def copy_(self: Tensor, other: Any, non_blocking: Any = False) -> Tensor:
     """Write the elements of `other`, a tensor that is broadcast, cast and moved as needed, or a number, into this tensor.
 
     Raises RuntimeError where both share memory, but not element by element, and TypeError for what is neither.
+
+    >>> lucid.zeros(2, 2).copy_(lucid.tensor([1, 2]))
+    Tensor([[1.0, 2.0],
+            [1.0, 2.0]], requires_grad=False)
     """
     src = other
     if not isinstance(other, Tensor):
@@ -344,9 +448,14 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
 
     Raises TypeError for a tensor on another device and RuntimeError for one that requires grad, outside `no_grad`, unless
     `force`, which detaches and copies to the host; NotImplementedError if there are no elements, on the device 'meta'.
+
+    >>> x = lucid.zeros(2)
+    >>> x.numpy()[0] = 5  # the same memory
+    >>> x
+    Tensor([5.0, 0.0], requires_grad=False)
     """
     if not force:
-        if self._array.__class__ is not np.ndarray:
+        if self._array.__class__ is not np.ndarray and not (self.device == "cpu" and self._array.dtype in _dtypes.STORED):
             backends.to_host(self._array) if hasattr(self._array, "is_sparse") else None  # which says that it is sparse
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                             "tensor to host memory first.")
@@ -358,6 +467,9 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
 def result_type(*operands: Any, **named: Any) -> Any:
     """The dtype that an operation on two tensors or Python numbers computes in. Their names are those that PyTorch gives them:
     `tensor` and `other`, `tensor1` and `tensor2`, `scalar` and `tensor`, `scalar1` and `scalar2`. Raises TypeError for others.
+
+    >>> lucid.result_type(lucid.tensor([1, 2], dtype=lucid.int32), 1.5)
+    dtype('float32')
     """
     given = (*operands, *named.values())
     if len(given) != 2 or not named.keys() <= _NAMES_OF_OPERANDS:
@@ -369,7 +481,11 @@ _NAMES_OF_OPERANDS = {"tensor", "other", "tensor1", "tensor2", "scalar", "scalar
 
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """`to` a device, by its name in the array API standard. Raises ValueError for a `stream`: work is ordered by `gpu.stream`."""
+    """`to` a device, by its name in the array API standard. Raises ValueError for a `stream`: work is ordered by `gpu.stream`.
+
+    >>> lucid.ones(2).to_device("cpu").device
+    device(type='cpu')
+    """
     if stream is not None:
         raise ValueError("to_device: stream must be None; lucid.gpu.stream says on which stream work runs")
     return to(self, device)

@@ -9,10 +9,12 @@ import numpy as np
 from lucid_kernels.expression import Program
 
 from .. import _dtypes, backends
+from ..autograd.calls import operation
 from ..autograd.engine import grad
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.op import Op, UnaryOp, Vjp
+from ..autograd.op import Vjp
+from ..backends.stored_array import StoredArray
 from ..tensor import Tensor, wrap
 from ._operands import reduce_to, require_one_device
 
@@ -37,8 +39,8 @@ class Formula:
         self.program = Program([array.node for array in arrays], by_steps, of_scalars)
         self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
-        kind = UnaryOp if len(self.kinds) == len(self.results) == 1 else Op
-        self._op = kind("fused", self._rule if self.differentiable else None, outputs=self.differentiable)
+        rule = self._rule if self.differentiable else None
+        self._op = operation("fused", rule, operands=len(self.kinds), attributes=("program",), outputs=self.differentiable)
         self._gradients: dict[tuple[tuple[bool, ...], tuple[int, ...]], Formula] = {}
         self._saved: dict[tuple[bool, ...], tuple[bool, ...]] = {}
 
@@ -154,6 +156,12 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     Raises TypeError for other operations, for code that reads elements (`if x > 0`) or shapes, for tensors that are not
     arguments, and for arguments that are written; RuntimeError for tensors on several devices and for shapes that do not
     broadcast.
+
+    >>> @lucid.fuse
+    ... def gelu(x):
+    ...     return 0.5 * x * (1 + lucid.erf(x * 0.7071))
+    >>> gelu(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.1587,  0.0000,  0.8413], requires_grad=False)
     """
     return fuse if function is None else fused(function)
 
@@ -186,7 +194,7 @@ def fused(function: Callable[..., Any], by_steps: bool = False, suits: Callable[
                 key.append((value.__class__, repr(value) if odd else value))
         if elsewhere or not tensors:
             classes = {tensor._array.__class__ for tensor in tensors}
-            plain = not tensors or _symbols() in classes or grad_mode.get() & LEVELS
+            plain = not tensors or _symbols() in classes or StoredArray in classes or grad_mode.get() & LEVELS
             if plain or not (suits is None or suits((*arguments, *keywords.values()))):
                 return function(*arguments, **keywords)
             if len(classes) > 1:

@@ -13,17 +13,29 @@ METHODS = ("apply_", "map_", "map2_")
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element ``x`` by ``callable(x)``. Raises TypeError on another device than the CPU."""
+    """Replace each element ``x`` by ``callable(x)``. Raises TypeError on another device than the CPU.
+
+    >>> lucid.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+    Tensor([10.0, 20.0], requires_grad=False)
+    """
     return _called("apply_", self, (), callable)
 
 
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element ``x`` by ``callable(x, y)`` with the element ``y`` of `other`, which broadcasts."""
+    """Replace each element ``x`` by ``callable(x, y)`` with the element ``y`` of `other`, which broadcasts.
+
+    >>> lucid.tensor([1.0, 2.0]).map_(lucid.tensor([3.0, 5.0]), lambda x, y: x * y)
+    Tensor([ 3.0, 10.0], requires_grad=False)
+    """
     return _called("map_", self, (other,), callable)
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """As `map_`, with the elements of two tensors."""
+    """As `map_`, with the elements of two tensors.
+
+    >>> lucid.tensor([1.0]).map2_(lucid.tensor([3.0]), lucid.tensor([5.0]), lambda x, y, z: x + y * z)
+    Tensor([16.0], requires_grad=False)
+    """
     return _called("map2_", self, (x, y), callable)
 
 

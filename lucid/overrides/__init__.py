@@ -10,6 +10,15 @@ with its objects. Without such classes and modes no call takes longer.
 `modes`: contexts that see all calls.
 `subclasses`: tensors of derived classes.
 `protocol`: functions of users that can be overridden.
+
+>>> class Names(lucid.overrides.TorchFunctionMode):
+...     def __torch_function__(self, func, types, args=(), kwargs=None):
+...         print(lucid.overrides.resolve_name(func))
+...         return func(*args, **(kwargs or {}))
+>>> x = lucid.ones(2)
+>>> with Names():
+...     y = lucid.sin(x)
+lucid.sin
 """
 from ..tensor import disabled_torch_function as _disabled_torch_function_impl
 from .functions import (

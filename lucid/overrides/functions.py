@@ -42,14 +42,10 @@ def spaces() -> dict[str, dict[str, Any]]:
         module = importlib.import_module(space)
         names = [name for name in getattr(module, "__all__", None) or dir(module) if not name.startswith("_")]
         members = {name: vars(module)[name] for name in names if name in vars(module)}
-        found[space] = {name: value for name, value in members.items()
-                        if _is_function(value) and not (space == "lucid" and (name in _SETTINGS or "autocast" in name))
+        found[space] = {name: value for name, value in members.items() if isinstance(value, (FunctionType, functools.partial))
+                        and not (space == "lucid" and (name in _SETTINGS or "autocast" in name))
                         and (value.__module__ or "").startswith("lucid") and name not in ("publish", "write", "require_tensor")}
     return found
-
-
-def _is_function(value: Any) -> bool:
-    return isinstance(value, (FunctionType, functools.partial))
 
 
 def methods() -> Iterator[tuple[str, FunctionType]]:
@@ -90,25 +86,42 @@ def _overridable() -> tuple[dict[Any, list[Function]], dict[Any, str]]:
 
 
 def get_overridable_functions() -> dict[Any, list[Function]]:
-    """The functions that `__torch_function__` of a class can override, by the module or class that they are of."""
+    """The functions that `__torch_function__` of a class can override, by the module or class that they are of.
+
+    >>> functions = lucid.overrides.get_overridable_functions()
+    >>> lucid.sin in functions[lucid], lucid.zeros in functions[lucid]
+    (True, False)
+    """
     return {space: list(functions) for space, functions in _overridable()[0].items()}
 
 
 def get_ignored_functions() -> set[Function]:
-    """The functions of lucid that cannot be overridden: they take no tensors."""
+    """The functions of lucid that cannot be overridden: they take no tensors.
+
+    >>> lucid.zeros in lucid.overrides.get_ignored_functions()
+    True
+    """
     lucid = importlib.import_module("lucid")
     found = {getattr(lucid, name) for name in _SETTINGS | _MAKERS}
     return found | {vars(Tensor)[name] for name in _NO_METHODS if isinstance(vars(Tensor).get(name), FunctionType)}
 
 
 def get_default_nowrap_functions() -> set[Function]:
-    """The functions whose results the default `__torch_function__` leaves as they are."""
+    """The functions whose results the default `__torch_function__` leaves as they are.
+
+    >>> len(lucid.overrides.get_default_nowrap_functions()) > 0
+    True
+    """
     attributes = vars(Tensor)
     return {attributes["_base"].__get__, attributes["grad"].__get__}
 
 
 def get_testing_overrides() -> dict[Function, Function]:
-    """For each function that can be overridden one with the same parameters that returns -1."""
+    """For each function that can be overridden one with the same parameters that returns -1.
+
+    >>> lucid.overrides.get_testing_overrides()[lucid.sin](lucid.ones(1))
+    -1
+    """
     return {function: _minus_one(function) for functions in _overridable()[0].values() for function in functions}
 
 
@@ -124,12 +137,20 @@ def _minus_one(function: Function) -> Function:
 
 
 def resolve_name(f: Function) -> str | None:
-    """A name such as 'lucid.Tensor.add' of a function that can be overridden; None for any other."""
+    """A name such as 'lucid.Tensor.add' of a function that can be overridden; None for any other.
+
+    >>> lucid.overrides.resolve_name(lucid.Tensor.add), lucid.overrides.resolve_name(print)
+    ('lucid.Tensor.add', None)
+    """
     if isinstance(f, str):
         return f
     return _overridable()[1].get(f)
 
 
 def is_tensor_method_or_property(func: Function) -> bool:
-    """Whether `func`, as `__torch_function__` gets it, is a method or a property of Tensor: its first argument is the tensor."""
+    """Whether `func`, as `__torch_function__` gets it, is a method or a property of Tensor: its first argument is the tensor.
+
+    >>> lucid.overrides.is_tensor_method_or_property(lucid.Tensor.add), lucid.overrides.is_tensor_method_or_property(lucid.sin)
+    (True, False)
+    """
     return getattr(func, "__name__", "") in ("__get__", "__set__") or func in set(_overridable()[0][Tensor])

@@ -13,6 +13,16 @@ class TorchFunctionMode:
 
     ``__torch_function__(self, func, types, args=(), kwargs=None)`` returns what the function shall, mostly
     ``func(*args, **kwargs)``, changed. Inside of it the mode is off. Modes nest: what the inner one calls, the outer one sees.
+
+    >>> class Names(lucid.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(lucid.overrides.resolve_name(func))
+    ...         return func(*args, **(kwargs or {}))
+    >>> x = lucid.ones(2)
+    >>> with Names():
+    ...     y = lucid.sin(x) + 1
+    lucid.sin
+    lucid.Tensor.add
     """
 
     def __init__(self) -> None:
@@ -35,7 +45,12 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that changes nothing.
+
+    >>> with lucid.overrides.BaseTorchFunctionMode():
+    ...     print(lucid.ones(2) + 1)
+    Tensor([2.0, 2.0], requires_grad=False)
+    """
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:

@@ -40,7 +40,12 @@ class _Scope:
 
 
 class DisableTorchFunctionSubclass(_Scope):
-    """A context in which tensors of derived classes count as plain ones; modes stay on."""
+    """A context in which tensors of derived classes count as plain ones; modes stay on.
+
+    >>> with lucid.overrides.DisableTorchFunctionSubclass():
+    ...     print(lucid.overrides.has_torch_function((lucid.ones(1),)))
+    False
+    """
 
     __slots__ = ()
 
@@ -49,7 +54,12 @@ class DisableTorchFunctionSubclass(_Scope):
 
 
 class DisableTorchFunction(_Scope):
-    """A context in which nothing is overridden, by modes neither."""
+    """A context in which nothing is overridden, by modes neither.
+
+    >>> with lucid.overrides.DisableTorchFunction():
+    ...     print(lucid.overrides.has_torch_function((lucid.ones(1),)))
+    False
+    """
 
     __slots__ = ()
 

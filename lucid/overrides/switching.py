@@ -20,7 +20,6 @@ from .state import overriding
 _users = 0  # modes that are on, and living classes
 _on = False
 _known: weakref.WeakSet[type] = weakref.WeakSet()
-_partials: dict[Any, tuple[Any, Any]] = {}  # what each calls, and its handler
 
 
 def use(change: int) -> None:
@@ -63,6 +62,8 @@ def _public_of(function: Any) -> Any:
             own = getattr(own, "__wrapped__", None)
         if own is function:
             return public
+    if any(function is member for members in spaces().values() for member in members.values()):
+        return function
     name = next((name for name, method in methods() if method is function), None)
     return None if name is None else vars(Tensor)[STANDS_FOR.get(name, name)]
 

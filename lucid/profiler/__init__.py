@@ -7,6 +7,11 @@
 `averages`: operations of one name together, and their table.
 `trace`: Chrome's format, and folders for TensorBoard.
 `work`: additions, multiplications and bytes of an operation.
+
+>>> with lucid.profiler.profile() as p:
+...     y = nn.Linear(2, 3)(lucid.ones(1, 2))
+>>> "linear" in p.key_averages().table()
+True
 """
 from .averages import EventAverage, EventList
 from .recorder import Event

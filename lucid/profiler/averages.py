@@ -8,7 +8,13 @@ from .recorder import Event
 
 
 class EventAverage:
-    """All events of one key. Times are in microseconds, and bytes are those of new results."""
+    """All events of one key. Times are in microseconds, and bytes are those of new results.
+
+    >>> with lucid.profiler.profile() as p:
+    ...     y = lucid.ones(3).sin().sin()
+    >>> [(average.key, average.count) for average in p.key_averages() if average.key == "sin"]
+    [('sin', 2)]
+    """
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -97,7 +103,13 @@ def _is_inside_its_own(event: Event) -> bool:
 
 
 class EventList(list[EventAverage]):
-    """The averages of a profile."""
+    """The averages of a profile.
+
+    >>> with lucid.profiler.profile() as p:
+    ...     y = lucid.ones(3).sin()
+    >>> type(p.key_averages()).__name__, "sin" in p.key_averages().table()
+    ('EventList', True)
+    """
 
     @property
     def self_cpu_time_total(self) -> float:

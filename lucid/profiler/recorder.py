@@ -25,7 +25,13 @@ def current() -> Recorder | None:
 
 
 class Event:
-    """One call: times in nanoseconds since the recorder began; `device_ns` is the GPU's time."""
+    """One call: times in nanoseconds since the recorder began; `device_ns` is the GPU's time.
+
+    >>> with lucid.profiler.profile() as p:
+    ...     y = lucid.ones(3).sin()
+    >>> any(event.name == "sin" for event in p.events())
+    True
+    """
 
     __slots__ = ("bytes", "category", "device", "device_events", "device_ns", "end", "flops", "inner", "input_dtypes",
                  "input_shapes", "memory", "name", "parent", "stack", "start", "thread")

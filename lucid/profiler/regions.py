@@ -11,7 +11,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class record_function:
-    """A context, or a decorator, whose name stands in profiles: ``with record_function("loss"): ...``"""
+    """A context, or a decorator, whose name stands in profiles: ``with record_function("loss"): ...``
+
+    >>> with lucid.profiler.profile() as p:
+    ...     with lucid.profiler.record_function("my part"):
+    ...         y = lucid.ones(3).sin()
+    >>> "my part" in [event.name for event in p.events()]
+    True
+    """
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args

@@ -14,7 +14,11 @@ from .steps import ProfilerAction, always
 
 
 class ProfilerActivity(enum.Enum):
-    """What is watched."""
+    """What is watched.
+
+    >>> lucid.profiler.ProfilerActivity.CPU in lucid.profiler.supported_activities()
+    True
+    """
 
     CPU = 0
     CUDA = 1
@@ -22,7 +26,11 @@ class ProfilerActivity(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be watched here."""
+    """What can be watched here.
+
+    >>> lucid.profiler.ProfilerActivity.CPU in lucid.profiler.supported_activities()
+    True
+    """
     return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if gpu_problem() is None else set())
 
 
@@ -41,6 +49,11 @@ class profile:
     ``with_modules=False``), of `Optimizer.step`, and of `record_function`. Memory is that of results, not what is free again.
     A GPU's time comes from events around each operation; the simulator has none. Functions of `lucid.compile` run eagerly
     meanwhile. While nothing is watched, nothing costs more.
+
+    >>> with lucid.profiler.profile(record_shapes=True) as p:
+    ...     y = lucid.ones(2, 3).sin()
+    >>> [event.input_shapes for event in p.events() if event.name == "sin"]
+    [[[2, 3]]]
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,

@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does during a step."""
+    """What a profiler does during a step.
+
+    >>> plan = lucid.profiler.schedule(wait=1, warmup=1, active=1)
+    >>> [plan(step).name for step in range(3)]
+    ['NONE', 'WARMUP', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1
@@ -18,6 +23,10 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
              ) -> Callable[[int], ProfilerAction]:
     """Skip `skip_first` steps, then again and again, or `repeat` times: `wait` steps, `warmup` steps, and `active` ones that are
     recorded. With `skip_first_wait` the first time has no `wait`.
+
+    >>> plan = lucid.profiler.schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(4)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
     """
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError("Invalid profiler schedule arguments")

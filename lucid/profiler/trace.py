@@ -53,7 +53,15 @@ def write(path: str, events: Sequence[Event], metadata: dict[str, Any]) -> None:
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
-    """What `on_trace_ready` may be: writes each trace to a file in `dir_name`, where TensorBoard's plugin looks for it."""
+    """What `on_trace_ready` may be: writes each trace to a file in `dir_name`, where TensorBoard's plugin looks for it.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with lucid.profiler.profile(on_trace_ready=lucid.profiler.tensorboard_trace_handler(folder)):
+    ...         y = lucid.ones(3).sin()
+    ...     print(len(os.listdir(folder)))
+    1
+    """
     def handler(profiler: Any) -> None:
         folder = pathlib.Path(dir_name)
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ def _owner(array: Any) -> Any:
 
 
 def flops(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> int:
-    """Additions and multiplications of products of matrices, convolutions and elementwise operations; 0 of others.
+    """Additions and multiplications of products of matrices, convolutions, attention and elementwise operations; 0 of others.
 
     As in PyTorch an elementwise operation counts as one for each element.
     """
@@ -42,15 +42,27 @@ def flops(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: 
     results = arrays_in(result)
     if name in ("matmul", "dot") and len(shapes) > 1 and results:
         return 2 * math.prod(results[0].shape) * shapes[0][-1]
-    if name == "linear" and len(shapes) > 1:
+    if name in ("linear", "linear_relu", "linear_gelu") and len(shapes) > 1:
         return 2 * math.prod(shapes[0]) * shapes[1][0]
+    if name in ("perceptron_relu", "perceptron_gelu") and len(shapes) > 3:
+        return 2 * math.prod(shapes[0]) * shapes[1][0] + 2 * math.prod(shapes[0][:-1]) * math.prod(shapes[3])
     if name == "linear_grad" and len(shapes) > 1:  # g, x and weight: a product for each gradient of a matrix
         return 2 * sum(1 for a in results if a.ndim > 1) * math.prod(shapes[0]) * shapes[1][-1]
+    if name == "attention" and len(shapes) > 2:  # the scores, and their product with the values
+        return _attention(shapes[0], shapes[1], shapes[2], 1, 1)
+    if name == "attention_grad" and len(shapes) > 3:  # g, q, k and v: the scores again, and two gradients of each product
+        return _attention(shapes[1], shapes[2], shapes[3], 3, 2)
     if name.startswith(("conv2d", "conv3d")) and len(shapes) > 1:
         return _convolution(name, shapes, results)
     if name in ROWS and results:
         return math.prod(results[0].shape)
     return 0
+
+
+def _attention(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], by_keys: int, by_values: int) -> int:
+    """So many products of queries with keys, and of scores with values."""
+    scores = math.prod(query[:-1]) * key[-2]
+    return 2 * scores * (by_keys * query[-1] + by_values * value[-1])
 
 
 def _convolution(name: str, shapes: list[tuple[int, ...]], results: list[Any]) -> int:

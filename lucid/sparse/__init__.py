@@ -6,6 +6,11 @@ CPU and on a GPU. An operation that has no rule for them raises NotImplementedEr
 when first asked for.
 
 `invariants`: the switch for checks of indices.
+
+>>> a = lucid.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
+>>> a @ lucid.tensor([[1.0], [10.0]])
+Tensor([[20.0],
+        [ 3.0]], requires_grad=False)
 """
 from __future__ import annotations
 
@@ -26,6 +31,11 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of matrices of which at least one is sparse: dense, or sparse of two sparse ones.
 
     The gradient of a sparse factor is sparse, in its places; that of ``mat1 @ mat2`` is dense.
+
+    >>> a = lucid.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    >>> lucid.sparse.mm(a, lucid.tensor([[1.0], [10.0]]))
+    Tensor([[20.0],
+            [ 3.0]], requires_grad=False)
     """
     return product(mat1, mat2, True)
 

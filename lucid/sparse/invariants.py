@@ -8,6 +8,10 @@ from typing import Any
 class check_sparse_tensor_invariants(contextlib.ContextDecorator):
     """A context manager, decorator and switch. It changes nothing but what `is_enabled` says: indices are always checked, as
     kernels read memory by them.
+
+    >>> with lucid.sparse.check_sparse_tensor_invariants():
+    ...     print(lucid.sparse.check_sparse_tensor_invariants.is_enabled())
+    True
     """
 
     _enabled = False

@@ -2,6 +2,8 @@
 
 `comparison`: `assert_close` compares numbers, tensors and containers of them.
 `creation`: `make_tensor` makes random ones.
+
+>>> lucid.testing.assert_close(lucid.tensor([1.0, 2.0]) / 3, lucid.tensor([0.3333333, 0.6666667]))
 """
 from .comparison import assert_allclose, assert_close
 from .creation import make_tensor

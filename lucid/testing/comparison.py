@@ -43,7 +43,10 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
                     msg: str = "") -> None:
-    """The old form of `assert_close`, which compares numbers only and warns."""
+    """The old form of `assert_close`, which compares numbers only and warns.
+
+    >>> lucid.testing.assert_allclose(lucid.tensor([1.0]), [1.0 + 1e-7])
+    """
     warnings.warn("assert_allclose() is deprecated since 1.12. Please use assert_close() instead.", FutureWarning, stacklevel=2)
     actual, expected = (t if isinstance(t, Tensor) else tensor(t) for t in (actual, expected))
     if rtol is None and atol is None:
@@ -54,7 +57,8 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
 
 def _difference(actual: Any, expected: Any, path: tuple[Any, ...], options: dict[str, Any]) -> str | None:
     """What is wrong first; None if nothing is. `path` leads to the pair in containers."""
-    if isinstance(actual, Sequence) and isinstance(expected, Sequence) and not _are_strings(actual, expected):
+    strings = isinstance(actual, (str, bytes)) or isinstance(expected, (str, bytes))
+    if isinstance(actual, Sequence) and isinstance(expected, Sequence) and not strings:
         if len(actual) != len(expected):
             return _at(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
         for number, pair in enumerate(zip(actual, expected, strict=True)):
@@ -71,10 +75,6 @@ def _difference(actual: Any, expected: Any, path: tuple[Any, ...], options: dict
                 return problem
         return None
     return _of_leaves(actual, expected, path, options)
-
-
-def _are_strings(*values: Any) -> bool:
-    return any(isinstance(value, (str, bytes)) for value in values)
 
 
 def _of_leaves(actual: Any, expected: Any, path: tuple[Any, ...], options: dict[str, Any]) -> str | None:

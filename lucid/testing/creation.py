@@ -22,7 +22,7 @@ def make_tensor(*shape: Any, dtype: Any, device: Any = None, low: float | None =
     positive number. Raises ValueError for limits that are NaN or not in order, and for bools outside [0, 2].
 
     >>> lucid.testing.make_tensor((2, 3), dtype=lucid.float32, low=0, high=1).shape
-    Size([2, 3])
+    lucid.Size([2, 3])
     """
     sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if noncontiguous and memory_format is not None:

@@ -3,13 +3,21 @@
 `benchmark`: how long things take.
 `checkpoint`: activations that are computed again.
 `data`: `lucid.data`.
+`deterministic`: what deterministic algorithms include.
+`device_states`: what functions that are computed again keep of devices.
 `dlpack`: arrays of other libraries.
+`flop_counter`: additions and multiplications, by modules.
 `hooks`: handles of hooks.
 `model_zoo`: an older name of `hub.load_state_dict_from_url`.
+`module_tracker`: which modules run.
 `selective_checkpoint`: results that a checkpoint keeps.
 `tensorboard`: curves, pictures and texts of a training, through tensorboardX.
+`weak`: tensors as keys that are not kept alive.
 `_pytree`: nested containers, and functions of their leaves.
 """
 from .._namespace.absent import explain as _explain
+from .._namespace.absent import listed as _listed
 
 _explain(__name__)
+
+__all__ = _listed(__name__)

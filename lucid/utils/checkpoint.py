@@ -1,4 +1,11 @@
-"""Checkpoints: what a function saves for its gradients is computed again when they are, in the place of keeping it."""
+"""Checkpoints: what a function saves for its gradients is computed again when they are, in the place of keeping it.
+
+>>> from lucid.utils.checkpoint import checkpoint
+>>> x = lucid.ones(2, requires_grad=True)
+>>> checkpoint(lambda x: (x * x).exp().sum(), x, use_reentrant=False).backward()
+>>> x.grad
+Tensor([5.4366, 5.4366], requires_grad=False)
+"""
 from __future__ import annotations
 
 import contextlib
@@ -11,11 +18,18 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._random import get_rng_state, set_rng_state
-from ..autograd import backward, enable_grad, graph
+from ..autograd import backward, enable_grad, saving
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..random import fork_rng
 from ..tensor import Tensor
+from .device_states import (
+    DefaultDeviceType,
+    check_backward_validity,
+    detach_variable,
+    get_device_states,
+    set_device_states,
+)
 from .selective_checkpoint import (
     CheckpointPolicy,
     Reading,
@@ -24,16 +38,21 @@ from .selective_checkpoint import (
     create_selective_checkpoint_contexts,
 )
 
-__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
-           "checkpoint_sequential", "create_selective_checkpoint_contexts", "noop_context_fn", "set_checkpoint_debug_enabled",
-           "set_checkpoint_early_stop"]
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "SelectiveCheckpointContext",
+           "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts",
+           "detach_variable", "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+           "set_device_states"]
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 _early_stop: ContextVar[bool | None] = ContextVar("lucid_checkpoint_early_stop", default=None)
 
 
 class CheckpointError(RuntimeError):
-    """A function that was computed again has not saved what it saved before."""
+    """A function that was computed again has not saved what it saved before.
+
+    >>> issubclass(lucid.utils.checkpoint.CheckpointError, RuntimeError)
+    True
+    """
 
 
 class _Stop(Exception):
@@ -41,13 +60,25 @@ class _Stop(Exception):
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Two contexts that do nothing: the default of `context_fn`."""
+    """Two contexts that do nothing: the default of `context_fn`.
+
+    >>> first, second = lucid.utils.checkpoint.noop_context_fn()
+    >>> with first, second:
+    ...     print("as before")
+    as before
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Say of the checkpoints made inside whether computing again stops as soon as all saved tensors are there."""
+    """Say of the checkpoints made inside whether computing again stops as soon as all saved tensors are there.
+
+    >>> with lucid.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = lucid.utils.checkpoint.checkpoint(lucid.exp, lucid.zeros(1, requires_grad=True), use_reentrant=False)
+    >>> y
+    Tensor([1.0], requires_grad=True)
+    """
     token = _early_stop.set(enable)
     try:
         yield
@@ -57,7 +88,13 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Accepted for PyTorch's sake: errors name the tensors that differ, and there is no log of operations."""
+    """Accepted for PyTorch's sake: errors name the tensors that differ, and there is no log of operations.
+
+    >>> with lucid.utils.checkpoint.set_checkpoint_debug_enabled(True):
+    ...     y = lucid.utils.checkpoint.checkpoint(lucid.exp, lucid.zeros(1, requires_grad=True), use_reentrant=False)
+    >>> y
+    Tensor([1.0], requires_grad=True)
+    """
     yield
 
 
@@ -92,7 +129,11 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     devices may differ. ``use_reentrant=True``, the default with a warning, runs the function in `no_grad` first and needs a
     tensor among its arguments that requires grad. `debug` changes nothing: see `set_checkpoint_debug_enabled`.
 
+    >>> block, x = nn.Sequential(nn.Linear(2, 2), nn.Tanh()), lucid.ones(1, 2, requires_grad=True)
     >>> y = lucid.utils.checkpoint.checkpoint(block, x, use_reentrant=False)
+    >>> y.sum().backward()
+    >>> x.grad.shape
+    lucid.Size([1, 2])
     """
     if use_reentrant is None:
         warnings.warn("lucid.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
@@ -109,7 +150,13 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Call `functions`, a Sequential or a list, one after the other, in `segments` of which all but the last are checkpoints."""
+    """Call `functions`, a Sequential or a list, one after the other, in `segments` of which all but the last are checkpoints.
+
+    >>> model, x = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)), lucid.ones(1, 2, requires_grad=True)
+    >>> y = lucid.utils.checkpoint.checkpoint_sequential(model, 2, x, use_reentrant=False)
+    >>> lucid.equal(y, model(x))
+    True
+    """
     if use_reentrant is None:
         warnings.warn("lucid.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
                       "use_reentrant=False is recommended; use_reentrant=True is the default.", stacklevel=2)
@@ -147,11 +194,11 @@ class _Argument:
     """A tensor among the arguments, as hooks around the checkpoint keep it: those of another checkpoint drop it."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self.kept: Any = graph.Kept(tensor, tensor._node) if graph.are_active() and is_grad_enabled() else tensor
+        self.kept: Any = saving.Kept(tensor, tensor._node) if saving.are_active() and is_grad_enabled() else tensor
         self.requires_grad = tensor.requires_grad
 
     def again(self) -> Tensor:
-        tensor = self.kept.tensor() if isinstance(self.kept, graph.Kept) else self.kept
+        tensor = self.kept.tensor() if isinstance(self.kept, saving.Kept) else self.kept
         detached: Tensor = tensor.detach()
         return detached.requires_grad_(self.requires_grad)
 
@@ -218,7 +265,7 @@ class _Frame:
         args = [v.again() if isinstance(v, _Argument) else v for v in self.args]
         kwargs = {k: v.again() if isinstance(v, _Argument) else v for k, v in self.kwargs.items()}
         with (contextlib.suppress(_Stop), self.surroundings.again(), self.context, enable_grad(),
-              graph.saved_tensors_hooks(pack, _itself)):
+              saving.saved_tensors_hooks(pack, _itself)):
             self.function(*args, **kwargs)
         if self.count != len(self.places):
             raise CheckpointError("lucid.utils.checkpoint: A different number of tensors was saved during the original forward "
@@ -256,13 +303,20 @@ def _without_reentrance(function: Callable[..., Any], args: Any, kwargs: Any, pr
     for context in (forward_context, again_context):
         if isinstance(context, (Saving, Reading)):
             context.frame = frame
-    with graph.saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
+    with saving.saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
         return function(*args, **kwargs)
 
 
 # ---- by a function of the user -------------------------------------------------------------------------------------------
 class CheckpointFunction(Function):
-    """``CheckpointFunction.apply(function, preserve_rng_state, *args)``: `checkpoint` with `use_reentrant`."""
+    """``CheckpointFunction.apply(function, preserve_rng_state, *args)``: `checkpoint` with `use_reentrant`.
+
+    >>> x = lucid.ones(2, requires_grad=True)
+    >>> y = lucid.utils.checkpoint.CheckpointFunction.apply(lucid.exp, True, x)
+    >>> y.sum().backward()
+    >>> x.grad
+    Tensor([2.7183, 2.7183], requires_grad=False)
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

@@ -1,4 +1,8 @@
-"""Arrays of other libraries, without a copy."""
+"""Arrays of other libraries, without a copy.
+
+>>> lucid.utils.dlpack.from_dlpack(np.arange(3.0))
+Tensor([0.0, 1.0, 2.0], dtype=float64, requires_grad=False)
+"""
 from __future__ import annotations
 
 import enum
@@ -11,7 +15,11 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 class DLDeviceType(enum.IntEnum):
-    """The numbers of kinds of devices in DLPack."""
+    """The numbers of kinds of devices in DLPack.
+
+    >>> lucid.utils.dlpack.DLDeviceType.kDLCPU
+    <DLDeviceType.kDLCPU: 1>
+    """
 
     kDLCPU = 1
     kDLCUDA = 2
@@ -31,5 +39,9 @@ class DLDeviceType(enum.IntEnum):
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule that one library may take the memory of `tensor` from."""
+    """A capsule that one library may take the memory of `tensor` from.
+
+    >>> lucid.from_dlpack(lucid.utils.dlpack.to_dlpack(lucid.tensor([1.0, 2.0])))
+    Tensor([1.0, 2.0], requires_grad=False)
+    """
     return tensor.__dlpack__()

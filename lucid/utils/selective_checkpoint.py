@@ -15,6 +15,9 @@ Function = Callable[..., Any]
 class CheckpointPolicy(enum.Enum):
     """What a checkpoint does with an operation: keep its result (`SAVE`) or compute it again; `MUST` and `PREFER` are the same
     here. `CPU_OFFLOAD` computes again, as in PyTorch without its compiler.
+
+    >>> lucid.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+    <CheckpointPolicy.MUST_SAVE: 0>
     """
 
     MUST_SAVE = 0
@@ -29,7 +32,11 @@ _SAVED = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
 
 class SelectiveCheckpointContext:
-    """What a policy gets beside the operation: the result of that, and False for `is_recompute`."""
+    """What a policy gets beside the operation: the result of that, and False for `is_recompute`.
+
+    >>> lucid.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).is_recompute
+    False
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -150,6 +157,14 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Function | Sequence[
     `TorchFunctionMode` sees it: `lucid.mm`, `lucid.Tensor.matmul`. A list keeps the operations of these names, whether they
     are called as functions or as methods. Raises RuntimeError in backward if a result that was kept has been written to, unless
     `allow_cache_entry_mutation`, and in a second backward.
+
+    >>> from functools import partial
+    >>> from lucid.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> keep_products = partial(create_selective_checkpoint_contexts, [lucid.matmul])
+    >>> x = lucid.ones(2, 2, requires_grad=True)
+    >>> checkpoint(lambda x: (x @ x).exp().sum(), x, use_reentrant=False, context_fn=keep_products).backward()
+    >>> x.grad.shape
+    lucid.Size([2, 2])
     """
     if isinstance(policy_fn_or_list, (list, tuple)):
         names = set()

@@ -14,6 +14,8 @@ import numpy as np
 
 from ..tensor import Tensor
 
+__all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]  # noqa: F822 - `__getattr__` makes them
+
 
 def _plain(value: Any) -> Any:
     """Tensors as NumPy arrays, also in containers."""

@@ -19,11 +19,14 @@ from .._methods import register
 from .._operands import fitted, integers, require_number
 from .._out import fills_out
 
+_new = object.__new__
 METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
 
 
 def _finish(array: Any, requires_grad: bool) -> Tensor:
-    result = wrap(array)
+    result: Tensor = _new(Tensor)  # as `wrap`, without the call
+    result._array = array
+    result._node = result._grad = result._version_box = result._view = None
     if grad_mode.get() & INFERENCE:
         mark_inference(result)
     if requires_grad:
@@ -50,6 +53,12 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """A leaf with a copy of `data`: a number, a nested sequence, a NumPy or CuPy array or a tensor.
 
     It goes to the default device, if one was chosen; else arrays and tensors stay where they are.
+
+    >>> lucid.tensor([[1.0, 2.0], [3.0, 4.0]])
+    Tensor([[1.0, 2.0],
+            [3.0, 4.0]], requires_grad=False)
+    >>> lucid.tensor(3, dtype=lucid.float64, requires_grad=True)
+    Tensor(3.0, dtype=float64, requires_grad=True)
     """
     return _finish(as_array(data, dtype, _chosen(device), copy=True), requires_grad)
 
@@ -58,6 +67,9 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     """A 0-d tensor of a number, in the default dtype if none is given: unlike `tensor`, also of integers and bools.
 
     Raises TypeError for what is no number, RuntimeError for a complex one in a real dtype.
+
+    >>> lucid.scalar_tensor(3)
+    Tensor(3.0, requires_grad=False)
     """
     value = require_number("scalar_tensor", "s", s)
     return full((), value, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
@@ -67,9 +79,19 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph.
 
     It goes to the default device, if one was chosen; else arrays and tensors stay where they are.
+
+    >>> lucid.as_tensor([1.0, 2.0])
+    Tensor([1.0, 2.0], requires_grad=False)
+    >>> array = np.zeros(2)
+    >>> lucid.as_tensor(array)[0] = 5  # the same memory
+    >>> array
+    array([5., 0.])
     """
     if isinstance(data, Tensor):
-        return data.to(_chosen(device), dtype)
+        target = _chosen(device)
+        if (dtype is None or dtype is data._array.dtype) and (target is None or target == data.device):
+            return data  # as `to` finds out in five times the time
+        return data.to(target, dtype)
     return _finish(as_array(data, dtype, _chosen(device)), False)
 
 
@@ -78,6 +100,9 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     """`obj` as a tensor; memory is shared where possible unless `copy`. Raises ValueError if `copy=False` cannot be kept.
 
     A tensor keeps its history and stays differentiable, unless `requires_grad` is False.
+
+    >>> lucid.asarray([1, 2], dtype=lucid.float32)
+    Tensor([1.0, 2.0], requires_grad=False)
     """
     if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
         result = obj.to(_chosen(device) or obj.device, obj.dtype if dtype is None else dtype, copy=bool(copy))
@@ -95,6 +120,12 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
     Raises TypeError for anything else and for a dtype that we do not have, ValueError for another byte order than the machine's.
+
+    >>> array = np.zeros(3)
+    >>> x = lucid.from_numpy(array)
+    >>> x += 1  # the memory is shared
+    >>> array
+    array([1., 1., 1.])
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -110,6 +141,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
     Raises ValueError for another device if `copy` is False, AssertionError for `device` or `copy` with a capsule, RuntimeError
     for a capsule that was used before.
+
+    >>> array = np.arange(3.0)
+    >>> lucid.from_dlpack(array)
+    Tensor([0.0, 1.0, 2.0], dtype=float64, requires_grad=False)
     """
     if not hasattr(ext_tensor, "__dlpack__") and not (device is copy is None):
         raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
@@ -120,13 +155,19 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             raise ValueError(f"cannot move DLPack tensor from device {(int(kind), int(index))} to {target} without copying. Set "
                              "copy=None or copy=True.")
     array = dlpack.array_of(ext_tensor, copy, lambda source: backends.gpu_module().from_dlpack(source))
-    result = _finish(_dtypes.canonical(array), False)
+    backends.versions.share(array)
+    result = _finish(backends.held(array), False)
     return result if target is None or target == result.device else result.to(target)
 
 
 @fills_out
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of shape `size` filled with a number, whose type gives the default dtype."""
+    """A tensor of shape `size` filled with a number, whose type gives the default dtype.
+
+    >>> lucid.full((2, 2), 7.5)
+    Tensor([[7.5, 7.5],
+            [7.5, 7.5]], requires_grad=False)
+    """
     if isinstance(fill_value, Tensor) and dtype is None:
         dtype = fill_value.dtype
     fill_value = require_number("full", "fill_value", fill_value)
@@ -145,20 +186,34 @@ def _filled(shape: tuple[int, ...], number: Any, dtype: np.dtype, device: Any, r
 
 @fills_out
 def zeros(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
+    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
+
+    >>> lucid.zeros(2, 3)
+    Tensor([[0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0]], requires_grad=False)
+    """
     return _filled(integers(sizes or (size,)), 0, _float_dtype(dtype), device, requires_grad)
 
 
 @fills_out
 def ones(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
+    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
+
+    >>> lucid.ones(2, 3)
+    Tensor([[1.0, 1.0, 1.0],
+            [1.0, 1.0, 1.0]], requires_grad=False)
+    """
     return _filled(integers(sizes or (size,)), 1, _float_dtype(dtype), device, requires_grad)
 
 
 @fills_out(defined=False)
 def empty(*sizes: Any, size: Any = (), dtype: Any = None, device: Any = None, requires_grad: bool = False,
           memory_format: Any = contiguous_format) -> Tensor:
-    """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank."""
+    """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank.
+
+    >>> lucid.empty(2, 3).shape
+    lucid.Size([2, 3])
+    """
     shape = integers(sizes or (size,))
     if require_format("empty", memory_format) is preserve_format:
         raise RuntimeError("unsupported memory format: there is nothing whose format empty could preserve")
@@ -196,10 +251,23 @@ def like(input: Tensor, memory_format: Any, make: Callable[[Sequence[int]], Tens
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
               memory_format: Any = preserve_format) -> Tensor:
-    """`full` with the shape, and by default the dtype, device and memory format, of `input`."""
-    chosen = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
-    device = input.device if device is None else device
+    """`full` with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.full_like(lucid.zeros(2), 7)
+    Tensor([7.0, 7.0], requires_grad=False)
+    """
+    chosen = input._array.dtype if dtype is None else _dtypes.as_dtype(dtype)
     number = fitted(require_number("full_like", "fill_value", fill_value), chosen)
+    return _filled_like(input, number, chosen, device, requires_grad, memory_format)
+
+
+def _filled_like(input: Tensor, number: Any, dtype: Any, device: Any, requires_grad: bool, memory_format: Any) -> Tensor:
+    """`full_like` of a number that the dtype holds."""
+    array = input._array
+    device = backends.device_of(array) if device is None else device
+    chosen = array.dtype if dtype is None else _dtypes.as_dtype(dtype)
+    if memory_format is preserve_format and array.__class__ is np.ndarray and array.flags.c_contiguous:  # as most are
+        return _filled(array.shape, number, chosen, device, requires_grad)
     if number == 0 and input.layout is not strided:
         return _none_kept(input, chosen, device, requires_grad)
     return like(input, memory_format, lambda shape: _filled(tuple(shape), number, chosen, device, requires_grad))
@@ -214,19 +282,31 @@ def _none_kept(input: Tensor, dtype: np.dtype, device: Any, requires_grad: bool)
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                memory_format: Any = preserve_format) -> Tensor:
-    """Zeros with the shape, and by default the dtype, device and memory format, of `input`."""
-    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+    """Zeros with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.zeros_like(lucid.tensor([5, 6]))
+    Tensor([0, 0], requires_grad=False)
+    """
+    return _filled_like(input, 0, dtype, device, requires_grad, memory_format)
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
               memory_format: Any = preserve_format) -> Tensor:
-    """Ones with the shape, and by default the dtype, device and memory format, of `input`."""
-    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+    """Ones with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.ones_like(lucid.tensor([5, 6]))
+    Tensor([1, 1], requires_grad=False)
+    """
+    return _filled_like(input, 1, dtype, device, requires_grad, memory_format)
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                memory_format: Any = preserve_format) -> Tensor:
-    """Uninitialised memory with the shape, and by default the dtype, device and memory format, of `input`."""
+    """Uninitialised memory with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.empty_like(lucid.ones(2, 3), dtype=lucid.int64).dtype
+    dtype('int64')
+    """
     dtype = input.dtype if dtype is None else dtype
     device = input.device if device is None else device
     if input.layout is not strided:
@@ -236,8 +316,8 @@ def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
 
 
 def _refuse_kinds(name: str, dtype: np.dtype, kinds: str) -> np.dtype:
-    """`dtype`. Raises NotImplementedError for one of `kinds`, as PyTorch does."""
-    if dtype.kind in kinds:
+    """`dtype`. Raises NotImplementedError for one of `kinds` and for one for storage, as PyTorch does."""
+    if dtype.kind in kinds or dtype.__class__ in _dtypes.STORED_CLASSES:
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
     return dtype
 
@@ -249,18 +329,26 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
 
     int64 if all arguments are integers, else the default dtype. For an integer dtype `start` and `step` count without their
     fractions. Raises RuntimeError for a zero step, one that leads away from `end`, and bounds that are not finite.
+
+    >>> lucid.arange(5)
+    Tensor([0, 1, 2, 3, 4], requires_grad=False)
+    >>> lucid.arange(1, 2.5, 0.5)
+    Tensor([1.0, 1.5, 2.0], requires_grad=False)
     """
     if end is None:
         start, end = 0, start
-    scalars = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
-    bounds = start, end, step = [fitted(number, _dtypes.float64) for number in scalars]
-    whole = all(isinstance(v, (int, np.integer)) for v in bounds)
+    bounds: Sequence[Any] = (start, end, step)
+    whole = start.__class__ is end.__class__ is step.__class__ is int
+    if not whole or (abs(start) | abs(end) | abs(step)).bit_length() > 63:
+        scalars = [v.item() if isinstance(v, Tensor) else v for v in bounds]
+        bounds = start, end, step = [fitted(number, _dtypes.float64) for number in scalars]
+        whole = all(isinstance(v, (int, np.integer)) for v in bounds)
     if dtype is None:
         dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
     chosen = _refuse_kinds("arange", _dtypes.as_dtype(dtype), "bc")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if chosen == _dtypes.int64:
+    if chosen is _dtypes.int64:
         start, end, step = map(int, bounds)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -302,6 +390,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
     Of complex ends the result is complex. Raises RuntimeError for a negative number of steps and for ends that a `dtype`, or that
     of `out`, does not hold.
+
+    >>> lucid.linspace(0, 1, steps=5)
+    Tensor([0.00, 0.25, 0.50, 0.75, 1.00], requires_grad=False)
     """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -312,42 +403,70 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 @fills_out
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """An n by m matrix (n by n without `m`) with ones on the diagonal."""
+    """An n by m matrix (n by n without `m`) with ones on the diagonal.
+
+    >>> lucid.eye(2)
+    Tensor([[1.0, 0.0],
+            [0.0, 1.0]], requires_grad=False)
+    >>> lucid.eye(2, 3, dtype=lucid.int64)
+    Tensor([[1, 0, 0],
+            [0, 1, 0]], requires_grad=False)
+    """
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n and m must be greater or equal to 0, got {n} and {m}")
     return _finish(backends.create("eye", device_for(device), {"N": n, "M": m, "dtype": _float_dtype(dtype)}), requires_grad)
 
 
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`tensor(data)` with this tensor's dtype and device by default."""
+    """`tensor(data)` with this tensor's dtype and device by default.
+
+    >>> lucid.zeros(1, dtype=lucid.float64).new_tensor([1, 2])
+    Tensor([1.0, 2.0], dtype=float64, requires_grad=False)
+    """
     return tensor(data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
                   requires_grad=requires_grad)
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """`full(size, fill_value)` with this tensor's dtype and device by default."""
+    """`full(size, fill_value)` with this tensor's dtype and device by default.
+
+    >>> lucid.zeros(1, dtype=lucid.int32).new_full((2,), 7)
+    Tensor([7, 7], dtype=int32, requires_grad=False)
+    """
     return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
                 device=self.device if device is None else device, requires_grad=requires_grad)
 
 
 def new_zeros(self: Tensor, *sizes: Any, size: Any = (), dtype: Any = None, device: Any = None,
               requires_grad: bool = False) -> Tensor:
-    """`zeros(size)` with this tensor's dtype and device by default."""
+    """`zeros(size)` with this tensor's dtype and device by default.
+
+    >>> lucid.ones(1, dtype=lucid.int32).new_zeros(2)
+    Tensor([0, 0], dtype=int32, requires_grad=False)
+    """
     return _filled(integers(sizes or (size,)), 0, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
                    self.device if device is None else device, requires_grad)
 
 
 def new_ones(self: Tensor, *sizes: Any, size: Any = (), dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """`ones(size)` with this tensor's dtype and device by default."""
+    """`ones(size)` with this tensor's dtype and device by default.
+
+    >>> lucid.zeros(1, dtype=lucid.int32).new_ones(2)
+    Tensor([1, 1], dtype=int32, requires_grad=False)
+    """
     return _filled(integers(sizes or (size,)), 1, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
                    self.device if device is None else device, requires_grad)
 
 
 def new_empty(self: Tensor, *sizes: Any, size: Any = (), dtype: Any = None, device: Any = None,
               requires_grad: bool = False) -> Tensor:
-    """`empty(size)` with this tensor's dtype and device by default."""
+    """`empty(size)` with this tensor's dtype and device by default.
+
+    >>> lucid.zeros(1, dtype=lucid.int32).new_empty(2, 3).dtype
+    dtype('int32')
+    """
     return empty(*sizes, size=size, dtype=self.dtype if dtype is None else dtype,
                  device=self.device if device is None else device, requires_grad=requires_grad)
 

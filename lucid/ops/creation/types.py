@@ -47,13 +47,26 @@ def tensor_types(place: str) -> dict[str, TensorType]:
              "Byte": _dtypes.uint8, "Char": _dtypes.int8, "Short": _dtypes.int16, "Int": _dtypes.int32, "Long": _dtypes.int64,
              "Bool": _dtypes.bool_}
     return {f"{name}Tensor": TensorType(f"{name}Tensor", (), {"dtype": dtype, "_place": place,
-                                                              "__doc__": f"Tensors of dtype {dtype.name} on a {place}."})
+                                                              "__doc__": _described(f"{name}Tensor", dtype.name, place)})
             for name, dtype in names.items()}
+
+
+def _described(name: str, dtype: str, place: str) -> str:
+    path = f"lucid.{'gpu.' if place == 'gpu' else ''}{name}"
+    return f"""Tensors of dtype {dtype} on a {place}.
+
+    >>> x = {path}([0, 1])
+    >>> x.dtype == lucid.{dtype}, isinstance(x, {path}), isinstance(lucid.ones(2, dtype=lucid.complex64), {path})
+    (True, True, False)
+    """
 
 
 def new(self: Tensor, *data: Any, device: Any = None, size: Any = None, other: Tensor | None = None) -> Tensor:
     """``x.new(2, 3)``: memory as it is found, of that shape; ``x.new([1, 2])``: these numbers; both with the dtype and device of
     `x`. A tensor must have them already, and shares its memory. Raises TypeError otherwise, and for a single float.
+
+    >>> lucid.zeros(1, dtype=lucid.float64).new([1, 2])
+    Tensor([1.0, 2.0], dtype=float64, requires_grad=False)
     """
     kind = TensorType("Tensor", (), {"dtype": self.dtype, "_place": self.device.type})
     named = (other,) if size is None else tuple(size)

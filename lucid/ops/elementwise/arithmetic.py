@@ -6,9 +6,10 @@ from typing import Any
 
 from ... import _dtypes
 from ..._namespace.foreign import refused
+from ...autograd.calls import elementwise, operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
-from ...autograd.op import Op, UnaryOp, Vjp, elementwise
+from ...autograd.op import Op, Vjp
 from ...backends import TABLES
 from ...backends.elementwise import ROWS
 from ...backends.sizes import LARGE
@@ -162,17 +163,24 @@ def _extremum_rule(larger: bool) -> Any:
     return rule
 
 
-_neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),), saves=False)
+_neg: Op = single_op("neg", lambda needs, a: lambda g, y: (_neg(g),), saves=False)
 _add = elementwise("add", _add_rule, promote, same_shape_vjp=_add_vjp)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), same_shape_vjp=_sub_vjp)
 _mul = elementwise("mul", _mul_rule, promote, same_shape_vjp=_mul_vjp, saves_inputs=True)
-_mul.__doc__ = "``input * other``, elementwise with broadcasting and type promotion."
+_mul.__doc__ = """``input * other``, elementwise with broadcasting and type promotion.
+
+    >>> lucid.mul(lucid.tensor([1, 2, 3]), 10)
+    Tensor([10, 20, 30], requires_grad=False)
+    >>> lucid.tensor([[1], [2]]) * lucid.tensor([1.5, 10.0])
+    Tensor([[ 1.5, 10.0],
+            [ 3.0, 20.0]], requires_grad=False)
+    """
 mul = accepts_out(_mul, castable=True)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves_inputs=True)
 _power = elementwise("power", _pow_rule, promote)
-_floor_divide = Op("floor_divide")
+_floor_divide = operation("floor_divide")
 _DIVIDED = ROWS["remainder"].fused_from  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
-_div_floor, _div_trunc = (fused_if_large(Op(name, _step_rule), _DIVIDED) for name in ("floor_divide", "trunc_divide"))
+_div_floor, _div_trunc = (fused_if_large(single_op(name, _step_rule), _DIVIDED) for name in ("floor_divide", "trunc_divide"))
 _remainder = fused_if_large(elementwise("remainder", _remainder_rule, promote), _DIVIDED)
 _trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_vjp(needs, a, b), promote)
 _maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
@@ -180,7 +188,7 @@ _minimum = elementwise("minimum", _extremum_rule(larger=False), promote)
 # Without the frame that `operator` takes: a twentieth of the time of small arrays.
 _plus = elementwise("add", _add_rule, promote_if_known, same_shape_vjp=_add_vjp)
 _times = elementwise("mul", _mul_rule, promote_if_known, same_shape_vjp=_mul_vjp, saves_inputs=True)
-_add_scaled = Op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _mul(g, alpha) if needs[1] else None))
+_add_scaled = single_op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _mul(g, alpha) if needs[1] else None))
 
 
 def _fmod_vjp(needs: Any, a: Operand, b: Operand) -> Vjp:
@@ -202,6 +210,12 @@ def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool.
 
     Raises RuntimeError for an `alpha` of a kind that the result has not: a float for integers.
+
+    >>> lucid.add(lucid.tensor([1, 2]), lucid.tensor([10, 20]), alpha=2)
+    Tensor([21, 42], requires_grad=False)
+    >>> lucid.tensor([[1.0], [2.0]]) + lucid.tensor([0.5, 0.25])
+    Tensor([[1.50, 1.25],
+            [2.50, 2.25]], requires_grad=False)
     """
     if alpha == 1:
         return _add(input, other)
@@ -212,7 +226,11 @@ def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
 
 @accepts_out(castable=True)
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
-    """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not."""
+    """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not.
+
+    >>> lucid.sub(lucid.tensor([10, 20]), lucid.tensor([1, 2]), alpha=3)
+    Tensor([ 7, 14], requires_grad=False)
+    """
     if alpha != 1 and _real_alike(input, other, alpha):
         return _add_scaled(input, other, alpha=-alpha)
     try:
@@ -261,7 +279,11 @@ def _real_alike(a: Operand, b: Operand, alpha: Any) -> bool:
 
 
 def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
-    """``other - alpha * input``."""
+    """``other - alpha * input``.
+
+    >>> lucid.rsub(lucid.tensor([1, 2]), 10)
+    Tensor([9, 8], requires_grad=False)
+    """
     return sub(other, input, alpha=alpha)
 
 
@@ -271,6 +293,11 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 
     `rounding_mode` 'floor' and 'trunc' round the quotient, keep integer dtypes and have no gradient but zero. Integer
     division by zero raises RuntimeError ("ZeroDivisionError"), as in PyTorch.
+
+    >>> lucid.div(lucid.tensor([7, -7]), 2)
+    Tensor([ 3.5, -3.5], requires_grad=False)
+    >>> lucid.div(lucid.tensor([7, -7]), 2, rounding_mode="floor")
+    Tensor([ 3, -4], requires_grad=False)
     """
     if rounding_mode is None:
         return _div(input, other)
@@ -281,7 +308,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
                            f"{rounding_mode!r}")
     a, b = _divisible("div", input, other)
     dtype = common_dtype([a, b])
-    if _dtypes.is_floating(dtype):
+    if _dtypes.is_floating(dtype) or any(isinstance(x, Tensor) and x.is_gpu for x in (a, b)):
         return _div_trunc(a, b)
     quotient = _floor_divide(a, b)
     return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).to(dtype)
@@ -289,20 +316,34 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 
 @accepts_out(castable=True)
 def floor_divide(input: Operand, other: Operand) -> Tensor:
-    """The quotient rounded towards minus infinity. No gradient flows through it."""
+    """The quotient rounded towards minus infinity. No gradient flows through it.
+
+    >>> lucid.floor_divide(lucid.tensor([7, -7]), 2)
+    Tensor([ 3, -4], requires_grad=False)
+    """
     operands = _divisible("floor_divide", input, other)
     return _div_floor(*[x.detach() if isinstance(x, Tensor) and x._node is not None else x for x in operands])
 
 
 @accepts_out(castable=True)
 def remainder(input: Operand, other: Operand) -> Tensor:
-    """The remainder with the sign of the divisor, as Python's ``%``."""
+    """The remainder with the sign of the divisor, as Python's ``%``.
+
+    >>> lucid.remainder(lucid.tensor([7, -7]), 3)
+    Tensor([1, 2], requires_grad=False)
+    >>> lucid.tensor([7.5]) % 2
+    Tensor([1.5], requires_grad=False)
+    """
     return _remainder(*_divisible("remainder", input, other))
 
 
 @accepts_out(castable=True)
 def fmod(input: Operand, other: Operand) -> Tensor:
-    """The remainder with the sign of the dividend, as C's fmod."""
+    """The remainder with the sign of the dividend, as C's fmod.
+
+    >>> lucid.fmod(lucid.tensor([7.0, -7.0]), 3)
+    Tensor([ 1.0, -1.0], requires_grad=False)
+    """
     return _trunc_remainder(*_divisible("fmod", input, other))
 
 
@@ -313,6 +354,11 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     Raises RuntimeError for integers to a negative number, and NotImplementedError for bools to a tensor of bools.
 
     Of integers to negative elements of a tensor, 1 and -1 have integer powers; the others give 0.
+
+    >>> lucid.pow(lucid.tensor([1.0, 2.0, 3.0]), 2)
+    Tensor([1.0, 4.0, 9.0], requires_grad=False)
+    >>> 2 ** lucid.tensor([1, 2, 3])
+    Tensor([2, 4, 8], requires_grad=False)
     """
     if exponent.__class__ in (int, float) and isinstance(input, Tensor) and _dtypes.is_differentiable(input._array.dtype):
         if exponent == 2:
@@ -361,7 +407,11 @@ power = pow  # the name of lucid 2.x
 
 @accepts_out
 def neg(input: Tensor) -> Tensor:
-    """``-input``. Raises RuntimeError for bool tensors."""
+    """``-input``. Raises RuntimeError for bool tensors.
+
+    >>> lucid.neg(lucid.tensor([1, -2]))
+    Tensor([-1,  2], requires_grad=False)
+    """
     _refuse_bool(input)
     return _neg(input)
 
@@ -371,13 +421,21 @@ negative = neg
 
 @accepts_out(castable=True)
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; NaN if either is. Raises RuntimeError for complex tensors."""
+    """The larger of two elements; NaN if either is. Raises RuntimeError for complex tensors.
+
+    >>> lucid.maximum(lucid.tensor([1, 5]), lucid.tensor([3, 2]))
+    Tensor([3, 5], requires_grad=False)
+    """
     return _ordered(_maximum, input, other)
 
 
 @accepts_out(castable=True)
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements; NaN if either is. Raises RuntimeError for complex tensors."""
+    """The smaller of two elements; NaN if either is. Raises RuntimeError for complex tensors.
+
+    >>> lucid.minimum(lucid.tensor([1, 5]), lucid.tensor([3, 2]))
+    Tensor([1, 2], requires_grad=False)
+    """
     return _ordered(_minimum, input, other)
 
 
@@ -406,13 +464,19 @@ def _anywhere(condition: Tensor | bool) -> bool:
 
 
 def _divisible(name: str, input: Operand, other: Operand) -> list[Any]:
-    """Both operands, promoted. Raises RuntimeError for integers divided by zero, NotImplementedError for bool and complex."""
+    """Both operands, promoted. Raises RuntimeError for integers divided by zero, on a GPU at the next wait; NotImplementedError
+    for bool and complex.
+    """
     operands = promote(name, input, other)
     dtype = next(x._array.dtype for x in operands if isinstance(x, Tensor))
     if dtype.kind in "bc":
         raise NotImplementedError(f'"{name}" not implemented for \'{type_name(dtype)}\'')
-    if not _dtypes.is_differentiable(dtype) and _anywhere(operands[1] == 0):
-        raise RuntimeError(f"ZeroDivisionError: op '{name}' divides integers by zero")
+    if not _dtypes.is_differentiable(dtype):
+        divisor, message = operands[1], f"ZeroDivisionError: op '{name}' divides integers by zero"
+        if isinstance(divisor, Tensor):
+            TABLES[divisor._array.__class__]["check_nonzero"](divisor._array, message=message)
+        elif divisor == 0:
+            raise RuntimeError(message)
     return operands
 
 

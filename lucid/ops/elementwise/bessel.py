@@ -159,71 +159,119 @@ def _rounded(name: str, input: Any, formula: Callable[[Tensor], Tensor]) -> Tens
 
 @accepts_out(castable=True)
 def bessel_j0(input: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 0."""
+    """The Bessel function of the first kind of order 0.
+
+    >>> lucid.special.bessel_j0(lucid.tensor([0.0, 1.0]))
+    Tensor([1.0000, 0.7652], requires_grad=False)
+    """
     return _rounded("bessel_j0", input, _j0)
 
 
 @accepts_out(castable=True)
 def bessel_j1(input: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 1."""
+    """The Bessel function of the first kind of order 1.
+
+    >>> lucid.special.bessel_j1(lucid.tensor([0.0, 1.0]))
+    Tensor([0.0000, 0.4401], requires_grad=False)
+    """
     return _rounded("bessel_j1", input, _j1)
 
 
 @accepts_out(castable=True)
 def bessel_y0(input: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 0; -inf at 0, NaN below."""
+    """The Bessel function of the second kind of order 0; -inf at 0, NaN below.
+
+    >>> lucid.special.bessel_y0(lucid.tensor([0.0, 1.0]))
+    Tensor([  -inf, 0.0883], requires_grad=False)
+    """
     return _rounded("bessel_y0", input, _y0)
 
 
 @accepts_out(castable=True)
 def bessel_y1(input: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 1; -inf at 0, NaN below."""
+    """The Bessel function of the second kind of order 1; -inf at 0, NaN below.
+
+    >>> lucid.special.bessel_y1(lucid.tensor([0.0, 1.0]))
+    Tensor([   -inf, -0.7812], requires_grad=False)
+    """
     return _rounded("bessel_y1", input, _y1)
 
 
 @accepts_out(castable=True)
 def modified_bessel_i0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 0: `i0`, without a gradient."""
+    """The modified Bessel function of the first kind of order 0: `i0`, without a gradient.
+
+    >>> lucid.special.modified_bessel_i0(lucid.tensor([0.0, 1.0]))
+    Tensor([1.0000, 1.2661], requires_grad=False)
+    """
     return _rounded("modified_bessel_i0", input, lambda x: where(x.abs() < math.inf, i0(x), math.nan))
 
 
 @accepts_out(castable=True)
 def modified_bessel_i1(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 1: `i1`, without a gradient."""
+    """The modified Bessel function of the first kind of order 1: `i1`, without a gradient.
+
+    >>> lucid.special.modified_bessel_i1(lucid.tensor([0.0, 1.0]))
+    Tensor([0.0000, 0.5652], requires_grad=False)
+    """
     return _rounded("modified_bessel_i1", input, lambda x: where(x.abs() < math.inf, i1(x), math.nan))
 
 
 @accepts_out(castable=True)
 def modified_bessel_k0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 0; inf at 0, NaN below."""
+    """The modified Bessel function of the second kind of order 0; inf at 0, NaN below.
+
+    >>> lucid.special.modified_bessel_k0(lucid.tensor([0.0, 1.0]))
+    Tensor([  inf, 0.421], requires_grad=False)
+    """
     return _rounded("modified_bessel_k0", input, _k0)
 
 
 @accepts_out(castable=True)
 def modified_bessel_k1(input: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 1; inf at 0, NaN below."""
+    """The modified Bessel function of the second kind of order 1; inf at 0, NaN below.
+
+    >>> lucid.special.modified_bessel_k1(lucid.tensor([0.0, 1.0]))
+    Tensor([   inf, 0.6019], requires_grad=False)
+    """
     return _rounded("modified_bessel_k1", input, _k1)
 
 
 @accepts_out(castable=True)
 def scaled_modified_bessel_k0(input: Tensor) -> Tensor:
-    """``exp(input) * modified_bessel_k0(input)``, also where the second factor underflows."""
+    """``exp(input) * modified_bessel_k0(input)``, also where the second factor underflows.
+
+    >>> lucid.special.scaled_modified_bessel_k0(lucid.tensor([1.0, 100.0]))
+    Tensor([1.1445, 0.1252], requires_grad=False)
+    """
     return _rounded("scaled_modified_bessel_k0", input, _scaled_k0)
 
 
 @accepts_out(castable=True)
 def scaled_modified_bessel_k1(input: Tensor) -> Tensor:
-    """``exp(input) * modified_bessel_k1(input)``, also where the second factor underflows."""
+    """``exp(input) * modified_bessel_k1(input)``, also where the second factor underflows.
+
+    >>> lucid.special.scaled_modified_bessel_k1(lucid.tensor([1.0, 100.0]))
+    Tensor([1.6362, 0.1258], requires_grad=False)
+    """
     return _rounded("scaled_modified_bessel_k1", input, _scaled_k1)
 
 
 @accepts_out(castable=True)
 def spherical_bessel_j0(input: Tensor) -> Tensor:
-    """The spherical Bessel function of the first kind of order 0: sin(x) / x."""
+    """The spherical Bessel function of the first kind of order 0: sin(x) / x.
+
+    >>> lucid.special.spherical_bessel_j0(lucid.tensor([0.0, 1.0]))
+    Tensor([1.0000, 0.8415], requires_grad=False)
+    """
     return _rounded("spherical_bessel_j0", input, _spherical)
 
 
 @accepts_out(castable=True)
 def airy_ai(input: Tensor) -> Tensor:
-    """Airy's function Ai."""
+    """Airy's function Ai.
+
+    >>> lucid.special.airy_ai(lucid.tensor([0.0, 1.0]))
+    Tensor([0.3550, 0.1353], requires_grad=False)
+    """
     return _rounded("airy_ai", input, _airy)

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.inplace import write
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
@@ -107,31 +108,36 @@ def _over(numerator: Tensor, denominator: Tensor) -> Tensor:
     return where(zero, 0.0, numerator / where(zero, 1.0, denominator))
 
 
-_fmax = Op("fmax", _slopes(lambda g, a, b, y: where((a >= b) | (b != b), g, 0.0),
-                           lambda g, a, b, y: where((a >= b) | (b != b), 0.0, g)))
-_fmin = Op("fmin", _slopes(lambda g, a, b, y: where((a <= b) | (b != b), g, 0.0),
-                           lambda g, a, b, y: where((a <= b) | (b != b), 0.0, g)))
-_arctan2 = Op("arctan2", _slopes(lambda g, a, b, y: g * _over(b, a * a + b * b), lambda g, a, b, y: -g * _over(a, a * a + b * b)))
+_fmax = single_op("fmax", _slopes(lambda g, a, b, y: where((a >= b) | (b != b), g, 0.0),
+                                  lambda g, a, b, y: where((a >= b) | (b != b), 0.0, g)))
+_fmin = single_op("fmin", _slopes(lambda g, a, b, y: where((a <= b) | (b != b), g, 0.0),
+                                  lambda g, a, b, y: where((a <= b) | (b != b), 0.0, g)))
+_arctan2 = single_op("arctan2", _slopes(lambda g, a, b, y: g * _over(b, a * a + b * b),
+                                        lambda g, a, b, y: -g * _over(a, a * a + b * b)))
 _SUMMED = 1 << 10  # elements from which on a kernel adds exponentials: NumPy takes 12 ns for each
-_hypot = Op("hypot", _slopes_of_result(lambda g, x, y: g * (x / y), lambda g, x, y: g * (x / y)), saved_outputs=True)
-_logaddexp = fused_if_large(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
-                                                   lambda g, a, b, y: g / (1 + exp(a - b)).conj())), _SUMMED)
-_logaddexp2 = fused_if_large(Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
-                                                     lambda g, a, b, y: g / (1 + exp2(a - b)))), _SUMMED)
-_xlogy = fused_if_large(Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, xlogy(g, b)),
-                                            lambda g, a, b, y: g * a / b)))
-_xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),
-                                 lambda g, a, b, y: g * a / (b + 1)))
-_copysign = Op("copysign", _slopes_of_result(lambda g, x, y: g * _over(y, x), None), saved_outputs=True)
-_nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))
-_heaviside = Op("heaviside", _heaviside_rule)
-_gcd, _lcm = Op("gcd"), Op("lcm")
+_hypot = single_op("hypot", _slopes_of_result(lambda g, x, y: g * (x / y), lambda g, x, y: g * (x / y)), saved_outputs=True)
+_logaddexp = fused_if_large(single_op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
+                                                           lambda g, a, b, y: g / (1 + exp(a - b)).conj())), _SUMMED)
+_logaddexp2 = fused_if_large(single_op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
+                                                             lambda g, a, b, y: g / (1 + exp2(a - b)))), _SUMMED)
+_xlogy = fused_if_large(single_op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, xlogy(g, b)),
+                                                   lambda g, a, b, y: g * a / b)))
+_xlog1py = single_op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),
+                                        lambda g, a, b, y: g * a / (b + 1)))
+_copysign = single_op("copysign", _slopes_of_result(lambda g, x, y: g * _over(y, x), None), saved_outputs=True)
+_nextafter = single_op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))
+_heaviside = single_op("heaviside", _heaviside_rule)
+_gcd, _lcm = operation("gcd"), operation("lcm")
 
 
 # ---- floating-point numbers --------------------------------------------------------------------------------------------
 @accepts_out
 def float_power(input: Operand, exponent: Operand) -> Tensor:
-    """`input` to the power `exponent`, computed in float64, or complex128 where either is complex."""
+    """`input` to the power `exponent`, computed in float64, or complex128 where either is complex.
+
+    >>> lucid.float_power(lucid.tensor([2, 4]), -1)
+    Tensor([0.50, 0.25], dtype=float64, requires_grad=False)
+    """
     operands = [as_operand("float_power", value) for value in (input, exponent)]
     dtype = _dtypes.complex128 if common_dtype(operands).kind == "c" else _dtypes.float64
     a, b = (value.to(dtype) if isinstance(value, Tensor) else value for value in operands)
@@ -140,19 +146,31 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 
 @accepts_out(castable=True)
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`."""
+    """The larger of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`.
+
+    >>> lucid.fmax(lucid.tensor([1.0, float("nan")]), lucid.tensor([2.0, 3.0]))
+    Tensor([2.0, 3.0], requires_grad=False)
+    """
     return _apply_to_tensors("fmax", _fmax, "biufV", input, other)
 
 
 @accepts_out(castable=True)
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`."""
+    """The smaller of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`.
+
+    >>> lucid.fmin(lucid.tensor([1.0, float("nan")]), lucid.tensor([2.0, 3.0]))
+    Tensor([1.0, 3.0], requires_grad=False)
+    """
     return _apply_to_tensors("fmin", _fmin, "biufV", input, other)
 
 
 @accepts_out(castable=True)
 def atan2(input: Tensor, other: Tensor) -> Tensor:
-    """The angle of the points (other, input), in radians from -pi to pi; integers give the default float dtype."""
+    """The angle of the points (other, input), in radians from -pi to pi; integers give the default float dtype.
+
+    >>> lucid.arctan2(lucid.tensor([1.0, -1.0]), lucid.tensor([-1.0, 1.0]))
+    Tensor([ 2.3562, -0.7854], requires_grad=False)
+    """
     return _apply_to_tensors("atan2", _arctan2, "fV", input, other, floating=True)
 
 
@@ -161,43 +179,71 @@ arctan2 = atan2
 
 @accepts_out(castable=True)
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """sqrt(input^2 + other^2) without overflow in between. Raises NotImplementedError for integers."""
+    """sqrt(input^2 + other^2) without overflow in between. Raises NotImplementedError for integers.
+
+    >>> lucid.hypot(lucid.tensor([3.0]), lucid.tensor([4.0]))
+    Tensor([5.0], requires_grad=False)
+    """
     return _apply_to_tensors("hypot", _hypot, "fV", input, other)
 
 
 @accepts_out(castable=True)
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """log(exp(input) + exp(other)) without overflow in between. Raises NotImplementedError for integers."""
+    """log(exp(input) + exp(other)) without overflow in between. Raises NotImplementedError for integers.
+
+    >>> lucid.logaddexp(lucid.tensor([0.0, 1000.0]), lucid.tensor([0.0, 1000.0]))
+    Tensor([   0.6931, 1000.6932], requires_grad=False)
+    """
     return _apply_to_tensors("logaddexp", _logaddexp, "fVc", input, other)
 
 
 @accepts_out(castable=True)
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """`logaddexp` to base 2."""
+    """`logaddexp` to base 2.
+
+    >>> lucid.logaddexp2(lucid.tensor([0.0, 1000.0]), lucid.tensor([0.0, 1000.0]))
+    Tensor([   1.0, 1001.0], requires_grad=False)
+    """
     return _apply_to_tensors("logaddexp2", _logaddexp2, "fV", input, other)
 
 
 @accepts_out(castable=True)
 def xlogy(input: Operand, other: Operand) -> Tensor:
-    """``input * log(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
+    """``input * log(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number.
+
+    >>> lucid.xlogy(lucid.tensor([0.0, 2.0]), lucid.tensor([0.0, lucid.e]))
+    Tensor([0.0, 2.0], requires_grad=False)
+    """
     return apply("xlogy", _xlogy, "fV", input, other, floating=True)
 
 
 @accepts_out(castable=True)
 def xlog1py(input: Operand, other: Operand) -> Tensor:
-    """``input * log1p(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
+    """``input * log1p(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number.
+
+    >>> lucid.special.xlog1py(lucid.tensor([0.0, 2.0]), lucid.tensor([-1.0, lucid.e - 1]))
+    Tensor([0.0, 2.0], requires_grad=False)
+    """
     return apply("xlog1py", _xlog1py, "fV", input, other, floating=True)
 
 
 @accepts_out(castable=True)
 def copysign(input: Tensor, other: Operand) -> Tensor:
-    """The size of `input` with the sign of `other`, a tensor or a number; integers give the default float dtype."""
+    """The size of `input` with the sign of `other`, a tensor or a number; integers give the default float dtype.
+
+    >>> lucid.copysign(lucid.tensor([1.0, 2.0]), lucid.tensor([-0.0, 5.0]))
+    Tensor([-1.0,  2.0], requires_grad=False)
+    """
     return apply("copysign", _copysign, "fV", require_tensor("copysign", input), other, floating=True)
 
 
 @accepts_out(castable=True)
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number of the dtype after `input` towards `other`. The gradient goes to `input` where the two differ."""
+    """The next number of the dtype after `input` towards `other`. The gradient goes to `input` where the two differ.
+
+    >>> lucid.nextafter(lucid.tensor([1.0]), lucid.tensor([2.0])) - 1 == lucid.finfo(lucid.float32).eps
+    Tensor([True], requires_grad=False)
+    """
     return _apply_to_tensors("nextafter", _nextafter, "fV", input, other)
 
 
@@ -206,6 +252,9 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, 1 above.
 
     Raises RuntimeError for two dtypes. Has no gradient: NotImplementedError in backward.
+
+    >>> lucid.heaviside(lucid.tensor([-1.0, 0.0, 2.0]), lucid.tensor(0.5))
+    Tensor([0.0, 0.5, 1.0], requires_grad=False)
     """
     require_tensor("heaviside", input)
     _require("heaviside", "values", values)
@@ -218,7 +267,11 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @accepts_out(castable=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2 ** other``; of integers `other` the result has the dtype of a floating-point `input`."""
+    """``input * 2 ** other``; of integers `other` the result has the dtype of a floating-point `input`.
+
+    >>> lucid.ldexp(lucid.tensor([0.5, 0.75]), lucid.tensor([2, 3]))
+    Tensor([2.0, 6.0], requires_grad=False)
+    """
     dtype = require_tensor("ldexp", input)._array.dtype
     _require("ldexp", "other", other)
     if not _dtypes.is_floating(dtype) or _dtypes.is_differentiable(other._array.dtype):
@@ -234,13 +287,21 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 # ---- integers ----------------------------------------------------------------------------------------------------------
 @accepts_out(castable=True)
 def gcd(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest common divisor, not negative; gcd(0, 0) is 0. Raises NotImplementedError for other dtypes."""
+    """The greatest common divisor, not negative; gcd(0, 0) is 0. Raises NotImplementedError for other dtypes.
+
+    >>> lucid.gcd(lucid.tensor([12, 7]), lucid.tensor([18, 14]))
+    Tensor([6, 7], requires_grad=False)
+    """
     return _apply_to_tensors("gcd", _gcd, "iu", input, other)
 
 
 @accepts_out(castable=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple, not negative; 0 where either is 0. Raises NotImplementedError for other dtypes."""
+    """The least common multiple, not negative; 0 where either is 0. Raises NotImplementedError for other dtypes.
+
+    >>> lucid.lcm(lucid.tensor([4, 6]), lucid.tensor([6, 9]))
+    Tensor([12, 18], requires_grad=False)
+    """
     return _apply_to_tensors("lcm", _lcm, "iu", input, other)
 
 

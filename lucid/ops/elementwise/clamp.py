@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import single_op
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import promote, reduce_to, require_tensor, shape_of
@@ -37,7 +38,7 @@ def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Vjp:
     return vjp
 
 
-_clip = Op("clip", _clip_rule)
+_clip = single_op("clip", _clip_rule)
 _PLAIN_BOUNDS = {float, int, None.__class__}
 
 
@@ -47,6 +48,11 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
     Where ``min > max`` the result is `max`. The gradient passes where the element is inside, bounds included. Raises
     NotImplementedError for complex numbers.
+
+    >>> lucid.clamp(lucid.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)
+    Tensor([-1.0,  0.5,  1.0], requires_grad=False)
+    >>> lucid.clamp(lucid.tensor([1, 5]), max=lucid.tensor([3, 3]))
+    Tensor([1, 3], requires_grad=False)
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
@@ -66,13 +72,21 @@ clamp = clip
 
 @accepts_out
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """``clamp(input, min=min)``."""
+    """``clamp(input, min=min)``.
+
+    >>> lucid.clamp_min(lucid.tensor([1, 5]), 3)
+    Tensor([3, 5], requires_grad=False)
+    """
     return clip(input, min)
 
 
 @accepts_out
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """``clamp(input, max=max)``."""
+    """``clamp(input, max=max)``.
+
+    >>> lucid.clamp_max(lucid.tensor([1, 5]), 3)
+    Tensor([1, 3], requires_grad=False)
+    """
     return clip(input, None, max)
 
 

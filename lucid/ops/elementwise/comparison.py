@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _dtypes
 from ..._namespace.foreign import refused
-from ...autograd.op import Op
+from ...autograd.calls import single_op
 from ...backends import note_read, run
 from ...tensor import Tensor
 from .._methods import comparing, register
@@ -20,12 +20,12 @@ METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("equal", "allclose", "isclose"))
 SINGLE = INPLACE_METHODS
 
-_eq, _ne, _lt, _le, _gt, _ge = (Op(name) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
-_logical_and, _logical_or, _logical_xor = Op("logical_and"), Op("logical_or"), Op("logical_xor")
-_logical_not = Op("logical_not")
+_eq, _ne, _lt, _le, _gt, _ge = (single_op(name, operands=2) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+_logical_and, _logical_or, _logical_xor = (single_op(f"logical_{name}", operands=2) for name in ("and", "or", "xor"))
+_logical_not = single_op("logical_not")
 
 
-def _compare(op: Op, a: Any, b: Any) -> Tensor:
+def _compare(op: Any, a: Any, b: Any) -> Tensor:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         x, y = a._array, b._array
         if x.dtype is y.dtype and x.__class__ is y.__class__:
@@ -33,7 +33,7 @@ def _compare(op: Op, a: Any, b: Any) -> Tensor:
     return op(*promote(op.name, a, b))
 
 
-def _order(op: Op, a: Any, b: Any) -> Tensor:
+def _order(op: Any, a: Any, b: Any) -> Tensor:
     for value in (a, b):
         if value.__class__ is complex or (isinstance(value, Tensor) and value._array.dtype.kind == "c"):
             raise NotImplementedError(f'"{op.name}" not implemented for complex numbers, which have no order')
@@ -42,44 +42,70 @@ def _order(op: Op, a: Any, b: Any) -> Tensor:
 
 @accepts_out(castable=True)
 def eq(input: Tensor, other: Any) -> Tensor:
-    """``input == other``, elementwise, as bool."""
+    """``input == other``, elementwise, as bool. The operands broadcast.
+
+    >>> lucid.eq(lucid.tensor([1, 2]), lucid.tensor([1, 3]))
+    Tensor([ True, False], requires_grad=False)
+    >>> lucid.tensor([1, 2]) == 2
+    Tensor([False,  True], requires_grad=False)
+    """
     return _compare(_eq, input, other)
 
 
 @accepts_out(castable=True)
 def ne(input: Tensor, other: Any) -> Tensor:
-    """``input != other``, elementwise, as bool."""
+    """``input != other``, elementwise, as bool. The operands broadcast.
+
+    >>> lucid.ne(lucid.tensor([1, 2]), lucid.tensor([1, 3]))
+    Tensor([False,  True], requires_grad=False)
+    """
     return _compare(_ne, input, other)
 
 
 @accepts_out(castable=True)
 def lt(input: Tensor, other: Any) -> Tensor:
-    """``input < other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    """``input < other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
+
+    >>> lucid.less(lucid.tensor([1, 2, 3]), 2)
+    Tensor([ True, False, False], requires_grad=False)
+    """
     return _order(_lt, input, other)
 
 
 @accepts_out(castable=True)
 def le(input: Tensor, other: Any) -> Tensor:
-    """``input <= other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    """``input <= other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
+
+    >>> lucid.le(lucid.tensor([1, 2, 3]), 2)
+    Tensor([ True,  True, False], requires_grad=False)
+    """
     return _order(_le, input, other)
 
 
 @accepts_out(castable=True)
 def gt(input: Tensor, other: Any) -> Tensor:
-    """``input > other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    """``input > other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
+
+    >>> lucid.greater(lucid.tensor([1, 2, 3]), 2)
+    Tensor([False, False,  True], requires_grad=False)
+    """
     return _order(_gt, input, other)
 
 
 @accepts_out(castable=True)
 def ge(input: Tensor, other: Any) -> Tensor:
-    """``input >= other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    """``input >= other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
+
+    >>> lucid.ge(lucid.tensor([1, 2, 3]), 2)
+    Tensor([False,  True,  True], requires_grad=False)
+    """
     return _order(_ge, input, other)
 
 
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
 
-def _operator(compare: Callable[[Op, Any, Any], Tensor], op: Op) -> Callable[[Tensor, Any], Any]:
+def _operator(compare: Callable[[Any, Any, Any], Tensor], op: Any) -> Callable[[Tensor, Any], Any]:
     """The comparison as an operator, which leaves what is no number, array or tensor to Python: ``x == None`` is False."""
     def compared(self: Tensor, other: Any) -> Any:
         try:
@@ -98,7 +124,11 @@ SPECIAL_METHODS = {f"__{op.name}__": _operator(compare, op) for compare, ops in 
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both tensors have the same shape and elements."""
+    """Whether both tensors have the same shape and elements.
+
+    >>> lucid.equal(lucid.tensor([1, 2]), lucid.tensor([1, 2])), lucid.equal(lucid.ones(2), lucid.ones(3))
+    (True, False)
+    """
     x, y = input._array, other._array
     if x.shape != y.shape:
         return False
@@ -109,7 +139,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Where ``|input - other| <= atol + rtol * |other|``, as bool; equal infinities are close."""
+    """Where ``|input - other| <= atol + rtol * |other|``, as bool; equal infinities are close.
+
+    >>> lucid.isclose(lucid.tensor([1.0, 2.0]), lucid.tensor([1.0 + 1e-6, 2.1]))
+    Tensor([ True, False], requires_grad=False)
+    """
     if require_tensor("isclose", input).dtype != require_tensor("isclose", other).dtype:
         raise RuntimeError(f"{input.dtype.name} did not match {other.dtype.name}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
@@ -128,31 +162,53 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close; see `isclose`."""
+    """Whether all elements are close; see `isclose`.
+
+    >>> lucid.allclose(lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 2.0 + 1e-6]))
+    True
+    >>> lucid.allclose(lucid.tensor([float("nan")]), lucid.tensor([float("nan")]))
+    False
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
 
 
 @accepts_out(castable=True)
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
-    """Where both are nonzero, as bool."""
+    """Where both are nonzero, as bool.
+
+    >>> lucid.logical_and(lucid.tensor([0, 1, 2]), lucid.tensor([1, 0, 3]))
+    Tensor([False, False,  True], requires_grad=False)
+    """
     return _logical_and(*promote("logical_and", input, other))
 
 
 @accepts_out(castable=True)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
-    """Where either is nonzero, as bool."""
+    """Where either is nonzero, as bool.
+
+    >>> lucid.logical_or(lucid.tensor([0, 1, 0]), lucid.tensor([1, 0, 0]))
+    Tensor([ True,  True, False], requires_grad=False)
+    """
     return _logical_or(*promote("logical_or", input, other))
 
 
 @accepts_out(castable=True)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
-    """Where exactly one is nonzero, as bool."""
+    """Where exactly one is nonzero, as bool.
+
+    >>> lucid.logical_xor(lucid.tensor([0, 1, 2]), lucid.tensor([1, 0, 3]))
+    Tensor([ True,  True, False], requires_grad=False)
+    """
     return _logical_xor(*promote("logical_xor", input, other))
 
 
 @accepts_out(castable=True)
 def logical_not(input: Tensor) -> Tensor:
-    """Where elements are zero, as bool."""
+    """Where elements are zero, as bool.
+
+    >>> lucid.logical_not(lucid.tensor([0, 1, 2]))
+    Tensor([ True, False, False], requires_grad=False)
+    """
     return _logical_not(require_tensor("logical_not", input))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import operation
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -29,7 +30,7 @@ def _frexp_rule(needs: Any, x: Tensor) -> Vjp:
     return vjp
 
 
-_frexp = Op("frexp", _frexp_rule, saved_outputs=(1,), outputs=(0,))
+_frexp = operation("frexp", _frexp_rule, saved_outputs=(1,), outputs=(0,))
 
 
 @accepts_out
@@ -38,6 +39,9 @@ def frexp(input: Tensor) -> Frexp:
 
     The exponents are int32; 0, inf and NaN are their own mantissas with the exponent 0. Raises RuntimeError for integers and
     complex tensors.
+
+    >>> lucid.frexp(lucid.tensor([8.0, 0.75]))
+    Frexp(mantissa=Tensor([0.50, 0.75], requires_grad=False), exponent=Tensor([4, 0], dtype=int32, requires_grad=False))
     """
     if not _dtypes.is_floating(require_tensor("frexp", input).dtype):
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")

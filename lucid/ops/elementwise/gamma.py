@@ -8,8 +8,9 @@ import math
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.inplace import write
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import promote, reduce_to
@@ -51,11 +52,12 @@ def _incomplete_rule(name: str, sign: int) -> Any:
     return rule
 
 
-_lgamma = UnaryOp("lgamma", lambda needs, x: lambda g, y: (g * digamma(x),))
-_digamma = UnaryOp("digamma", lambda needs, x: lambda g, y: (g * polygamma(1, x),))
-_polygamma = Op("polygamma", lambda needs, x, *, n: lambda g, y: (g * polygamma(n + 1, x),))
-_zeta: Op = Op("zeta", _zeta_rule)
-_gammainc, _gammaincc = Op("gammainc", _incomplete_rule("igamma", 1)), Op("gammaincc", _incomplete_rule("igammac", -1))
+_lgamma = single_op("lgamma", lambda needs, x: lambda g, y: (g * digamma(x),))
+_digamma = single_op("digamma", lambda needs, x: lambda g, y: (g * polygamma(1, x),))
+_polygamma = single_op("polygamma", lambda needs, x, *, n: lambda g, y: (g * polygamma(n + 1, x),))
+_zeta: Op = single_op("zeta", _zeta_rule)
+_gammainc = single_op("gammainc", _incomplete_rule("igamma", 1))
+_gammaincc = single_op("gammaincc", _incomplete_rule("igammac", -1))
 
 
 def _both(name: str, a: Any, b: Any) -> list[Tensor]:
@@ -69,26 +71,42 @@ def _both(name: str, a: Any, b: Any) -> list[Tensor]:
 
 @accepts_out(castable=True)
 def lgamma(input: Tensor) -> Tensor:
-    """The logarithm of the absolute value of the gamma function; inf at 0 and at the negative integers."""
+    """The logarithm of the absolute value of the gamma function; inf at 0 and at the negative integers.
+
+    >>> lucid.lgamma(lucid.tensor([1.0, 3.0, 5.0])).exp()
+    Tensor([ 1.0,  2.0, 24.0], requires_grad=False)
+    """
     return _lgamma(real_floating("lgamma", input))
 
 
 @accepts_out(castable=True)
 def digamma(input: Tensor) -> Tensor:
-    """The derivative of `lgamma`; NaN at the negative integers, infinite with the sign of ``-input`` at 0."""
+    """The derivative of `lgamma`; NaN at the negative integers, infinite with the sign of ``-input`` at 0.
+
+    >>> lucid.digamma(lucid.tensor([1.0, 2.0]))
+    Tensor([-0.5772,  0.4228], requires_grad=False)
+    """
     return _digamma(real_floating("digamma", input))
 
 
 @accepts_out(castable=True)
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The derivative of order `n` of `digamma`. Raises RuntimeError for negative `n`."""
+    """The derivative of order `n` of `digamma`. Raises RuntimeError for negative `n`.
+
+    >>> lucid.polygamma(1, lucid.tensor([1.0, 2.0]))
+    Tensor([1.6449, 0.6449], requires_grad=False)
+    """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return _polygamma(real_floating("polygamma", input), n=n)
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The derivative of order `n` of `digamma`. See `lucid.polygamma`."""
+    """The derivative of order `n` of `digamma`. See `lucid.polygamma`.
+
+    >>> lucid.tensor([1.0, 2.0]).polygamma(1)
+    Tensor([1.6449, 0.6449], requires_grad=False)
+    """
     return polygamma(n, self)
 
 
@@ -99,7 +117,11 @@ def _polygamma_(self: Tensor, n: int) -> Tensor:
 
 @accepts_out(castable=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of `p` dimensions; a term of lgamma for each. Raises RuntimeError for p < 1."""
+    """The logarithm of the gamma function of `p` dimensions; a term of lgamma for each. Raises RuntimeError for p < 1.
+
+    >>> lucid.mvlgamma(lucid.tensor([2.0, 3.0]), 2)
+    Tensor([0.4516, 1.5502], requires_grad=False)
+    """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = real_floating("mvlgamma", input)
@@ -121,6 +143,9 @@ def zeta(input: Any, other: Any) -> Tensor:
     """The Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k >= 0; either may be a number.
 
     Differentiable by `other` only, as in PyTorch: NotImplementedError in backward if `input` requires grad.
+
+    >>> lucid.special.zeta(lucid.tensor([2.0, 4.0]), lucid.tensor([1.0, 1.0]))
+    Tensor([1.6449, 1.0823], requires_grad=False)
     """
     return _zeta(*_both("zeta", input, other))
 
@@ -130,13 +155,20 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
     """The lower regularised incomplete gamma function P(input, other); NaN for negative arguments.
 
     Differentiable by `other` only, as in PyTorch: NotImplementedError in backward if `input` requires grad.
+
+    >>> lucid.igamma(lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 1.0]))
+    Tensor([0.6321, 0.2642], requires_grad=False)
     """
     return _gammainc(*_both("igamma", input, other))
 
 
 @accepts_out(castable=True)
 def igammac(input: Tensor, other: Tensor) -> Tensor:
-    """``1 - igamma(input, other)``, the upper regularised incomplete gamma function, accurate where it is small."""
+    """``1 - igamma(input, other)``, the upper regularised incomplete gamma function, accurate where it is small.
+
+    >>> lucid.igammac(lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 1.0]))
+    Tensor([0.3679, 0.7358], requires_grad=False)
+    """
     return _gammaincc(*_both("igammac", input, other))
 
 

@@ -105,73 +105,121 @@ def _polynomial(name: str, input: Any, n: Any, formula: Callable[[Tensor, Tensor
 
 @accepts_out(castable=True)
 def chebyshev_polynomial_t(input: Any, n: Any) -> Tensor:
-    """The Chebyshev polynomials of the first kind of order `n`."""
+    """The Chebyshev polynomials of the first kind of order `n`.
+
+    >>> lucid.special.chebyshev_polynomial_t(lucid.tensor([0.5, 2.0]), 2)  # 2 x^2 - 1
+    Tensor([-0.5,  7.0], requires_grad=False)
+    """
     return _polynomial("chebyshev_polynomial_t", input, n, lambda x, n: _chebyshev(x, n, "t", False))
 
 
 @accepts_out(castable=True)
 def chebyshev_polynomial_u(input: Any, n: Any) -> Tensor:
-    """The Chebyshev polynomials of the second kind of order `n`."""
+    """The Chebyshev polynomials of the second kind of order `n`.
+
+    >>> lucid.special.chebyshev_polynomial_u(lucid.tensor([0.5, 2.0]), 2)  # 4 x^2 - 1
+    Tensor([ 0.0, 15.0], requires_grad=False)
+    """
     return _polynomial("chebyshev_polynomial_u", input, n, lambda x, n: _chebyshev(x, n, "u", False))
 
 
 @accepts_out(castable=True)
 def chebyshev_polynomial_v(input: Any, n: Any) -> Tensor:
-    """The Chebyshev polynomials of the third kind of order `n`."""
+    """The Chebyshev polynomials of the third kind of order `n`.
+
+    >>> lucid.special.chebyshev_polynomial_v(lucid.tensor([0.5, 2.0]), 1)  # 2 x - 1
+    Tensor([0.0, 3.0], requires_grad=False)
+    """
     return _polynomial("chebyshev_polynomial_v", input, n, lambda x, n: _chebyshev(x, n, "v", False))
 
 
 @accepts_out(castable=True)
 def chebyshev_polynomial_w(input: Any, n: Any) -> Tensor:
-    """The Chebyshev polynomials of the fourth kind of order `n`."""
+    """The Chebyshev polynomials of the fourth kind of order `n`.
+
+    >>> lucid.special.chebyshev_polynomial_w(lucid.tensor([0.5, 2.0]), 1)  # 2 x + 1
+    Tensor([2.0, 5.0], requires_grad=False)
+    """
     return _polynomial("chebyshev_polynomial_w", input, n, lambda x, n: _chebyshev(x, n, "w", False))
 
 
 @accepts_out(castable=True)
 def shifted_chebyshev_polynomial_t(input: Any, n: Any) -> Tensor:
-    """`chebyshev_polynomial_t` of ``2 * input - 1``."""
+    """`chebyshev_polynomial_t` of ``2 * input - 1``.
+
+    >>> lucid.special.shifted_chebyshev_polynomial_t(lucid.tensor([0.5, 2.0]), 1)  # 2 x - 1
+    Tensor([0.0, 3.0], requires_grad=False)
+    """
     return _polynomial("shifted_chebyshev_polynomial_t", input, n, lambda x, n: _chebyshev(x, n, "t", True))
 
 
 @accepts_out(castable=True)
 def shifted_chebyshev_polynomial_u(input: Any, n: Any) -> Tensor:
-    """`chebyshev_polynomial_u` of ``2 * input - 1``."""
+    """`chebyshev_polynomial_u` of ``2 * input - 1``.
+
+    >>> lucid.special.shifted_chebyshev_polynomial_u(lucid.tensor([0.5, 2.0]), 1)  # 4 x - 2
+    Tensor([0.0, 6.0], requires_grad=False)
+    """
     return _polynomial("shifted_chebyshev_polynomial_u", input, n, lambda x, n: _chebyshev(x, n, "u", True))
 
 
 @accepts_out(castable=True)
 def shifted_chebyshev_polynomial_v(input: Any, n: Any) -> Tensor:
-    """`chebyshev_polynomial_v` of ``2 * input - 1``."""
+    """`chebyshev_polynomial_v` of ``2 * input - 1``.
+
+    >>> lucid.special.shifted_chebyshev_polynomial_v(lucid.tensor([0.5, 2.0]), 1)  # 4 x - 3
+    Tensor([-1.0,  5.0], requires_grad=False)
+    """
     return _polynomial("shifted_chebyshev_polynomial_v", input, n, lambda x, n: _chebyshev(x, n, "v", True))
 
 
 @accepts_out(castable=True)
 def shifted_chebyshev_polynomial_w(input: Any, n: Any) -> Tensor:
-    """`chebyshev_polynomial_w` of ``2 * input - 1``."""
+    """`chebyshev_polynomial_w` of ``2 * input - 1``.
+
+    >>> lucid.special.shifted_chebyshev_polynomial_w(lucid.tensor([0.5, 2.0]), 1)  # 4 x - 1
+    Tensor([1.0, 7.0], requires_grad=False)
+    """
     return _polynomial("shifted_chebyshev_polynomial_w", input, n, lambda x, n: _chebyshev(x, n, "w", True))
 
 
 @accepts_out(castable=True)
 def hermite_polynomial_h(input: Any, n: Any) -> Tensor:
-    """The physicist's Hermite polynomials of order `n`; NaN for more than 128 (float64: 512)."""
+    """The physicist's Hermite polynomials of order `n`; NaN for more than 128 (float64: 512).
+
+    >>> lucid.special.hermite_polynomial_h(lucid.tensor([0.5, 2.0]), 2)  # 4 x^2 - 2
+    Tensor([-1.0, 14.0], requires_grad=False)
+    """
     return _polynomial("hermite_polynomial_h", input, n, lambda x, n: _hermite(
         x, n, x + x, lambda k, x, last, before: (x + x) * last - 2 * k * before))
 
 
 @accepts_out(castable=True)
 def hermite_polynomial_he(input: Any, n: Any) -> Tensor:
-    """The probabilist's Hermite polynomials of order `n`; NaN for more than 128 (float64: 512)."""
+    """The probabilist's Hermite polynomials of order `n`; NaN for more than 128 (float64: 512).
+
+    >>> lucid.special.hermite_polynomial_he(lucid.tensor([0.5, 2.0]), 2)  # x^2 - 1
+    Tensor([-0.75,  3.00], requires_grad=False)
+    """
     return _polynomial("hermite_polynomial_he", input, n, lambda x, n: _hermite(
         x, n, x, lambda k, x, last, before: x * last - k * before))
 
 
 @accepts_out(castable=True)
 def laguerre_polynomial_l(input: Any, n: Any) -> Tensor:
-    """The Laguerre polynomials of order `n`."""
+    """The Laguerre polynomials of order `n`.
+
+    >>> lucid.special.laguerre_polynomial_l(lucid.tensor([0.5, 2.0]), 1)  # 1 - x
+    Tensor([ 0.5, -1.0], requires_grad=False)
+    """
     return _polynomial("laguerre_polynomial_l", input, n, _laguerre)
 
 
 @accepts_out(castable=True)
 def legendre_polynomial_p(input: Any, n: Any) -> Tensor:
-    """The Legendre polynomials of order `n`."""
+    """The Legendre polynomials of order `n`.
+
+    >>> lucid.special.legendre_polynomial_p(lucid.tensor([0.5, 2.0]), 2)  # (3 x^2 - 1) / 2
+    Tensor([-0.125,  5.500], requires_grad=False)
+    """
     return _polynomial("legendre_polynomial_p", input, n, _legendre)

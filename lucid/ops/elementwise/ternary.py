@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, reduce_to, require_tensor, shape_of
@@ -47,8 +48,8 @@ def _addcdiv_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) 
     return vjp
 
 
-_lerp = Op("lerp", _lerp_rule)
-_addcmul, _addcdiv = Op("addcmul", _addcmul_rule), Op("addcdiv", _addcdiv_rule)
+_lerp = single_op("lerp", _lerp_rule)
+_addcmul, _addcdiv = single_op("addcmul", _addcmul_rule), single_op("addcdiv", _addcdiv_rule)
 
 
 @accepts_out(castable=True)
@@ -59,6 +60,9 @@ def lerp(input: Tensor, end: Tensor, weight: Weight) -> Tensor:
     which is cast. Computed from the nearer of the two ends, so weight 1 gives `end` exactly. Raises TypeError unless `end`
     is a tensor, RuntimeError for tensors of several dtypes and for a complex weight of real tensors, and
     NotImplementedError for integers.
+
+    >>> lucid.lerp(lucid.tensor([0.0, 10.0]), lucid.tensor([1.0, 20.0]), 0.25)
+    Tensor([ 0.25, 12.50], requires_grad=False)
     """
     return _lerp(input, end, _checked_weight(input, end, weight))
 
@@ -94,7 +98,11 @@ def _require_dtype(argument: str, tensor: Tensor, dtype: Any) -> None:
 
 @accepts_out(castable=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``, elementwise with broadcasting. Raises NotImplementedError for bools."""
+    """``input + value * tensor1 * tensor2``, elementwise with broadcasting. Raises NotImplementedError for bools.
+
+    >>> lucid.addcmul(lucid.zeros(2), lucid.tensor([1.0, 2.0]), lucid.tensor([4.0, 5.0]), value=10)
+    Tensor([ 40.0, 100.0], requires_grad=False)
+    """
     if _alike(input, tensor1, tensor2, value):
         return _addcmul(input, tensor1, tensor2, value=value)
     product = mul(*_pair("addcmul", tensor1, tensor2))
@@ -105,7 +113,11 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 @accepts_out(castable=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``, elementwise with broadcasting. Raises RuntimeError for integers, as PyTorch does."""
+    """``input + value * tensor1 / tensor2``, elementwise with broadcasting. Raises RuntimeError for integers, as PyTorch does.
+
+    >>> lucid.addcdiv(lucid.zeros(2), lucid.tensor([1.0, 2.0]), lucid.tensor([4.0, 5.0]), value=10)
+    Tensor([2.5, 4.0], requires_grad=False)
+    """
     if _alike(input, tensor1, tensor2, value):
         return _addcdiv(input, tensor1, tensor2, value=value)
     pair = _pair("addcdiv", tensor1, tensor2)

@@ -5,7 +5,8 @@ import math
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.calls import single_op
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating, require_tensor
@@ -20,18 +21,18 @@ SINGLE = tuple(name for name in INPLACE_METHODS if name not in ("sgn", "frac"))
 
 
 _abs_slope = of_input(lambda g, a: g * sgn(a))
-_abs = UnaryOp("abs", lambda needs, a: _abs_slope(needs, a) if a._array.dtype.kind != "c" else lambda g, y: (_abs_grad(g, a),))
-_exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), saved_outputs=True)
-_exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), saved_outputs=True)
-_expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), saved_outputs=True)
-_log = UnaryOp("log", lambda needs, a: lambda g, y: (g / a.conj(),))
-_log2 = UnaryOp("log2", of_input(lambda g, a: g / (a.conj() * math.log(2))))
-_log10 = UnaryOp("log10", of_input(lambda g, a: g / (a.conj() * math.log(10))))
-_log1p = UnaryOp("log1p", of_input(lambda g, a: g / (a + 1).conj()))
-_sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), saved_outputs=True)
-_rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), saved_outputs=True)
-_reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), saved_outputs=True)
-_square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
+_abs = single_op("abs", lambda needs, a: _abs_slope(needs, a) if a._array.dtype.kind != "c" else lambda g, y: (_abs_grad(g, a),))
+_exp = single_op("exp", lambda needs, a: lambda g, y: (g * y.conj(),), saved_outputs=True)
+_exp2 = single_op("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), saved_outputs=True)
+_expm1 = single_op("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), saved_outputs=True)
+_log = single_op("log", lambda needs, a: lambda g, y: (g / a.conj(),))
+_log2 = single_op("log2", of_input(lambda g, a: g / (a.conj() * math.log(2))))
+_log10 = single_op("log10", of_input(lambda g, a: g / (a.conj() * math.log(10))))
+_log1p = single_op("log1p", of_input(lambda g, a: g / (a + 1).conj()))
+_sqrt = single_op("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), saved_outputs=True)
+_rsqrt = single_op("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), saved_outputs=True)
+_reciprocal = single_op("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), saved_outputs=True)
+_square = single_op("square", of_input(lambda g, a: g * a.conj() * 2))
 
 
 def _across(g: Tensor, a: Tensor, direction: Tensor) -> Tensor:
@@ -51,8 +52,8 @@ def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Vjp:
     return vjp
 
 
-_abs_grad: Op = Op("abs_grad", _abs_grad_rule)  # of complex numbers, as the next
-_sgn = UnaryOp("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), saved_outputs=True)
+_abs_grad: Op = single_op("abs_grad", _abs_grad_rule)  # of complex numbers, as the next
+_sgn = single_op("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), saved_outputs=True)
 
 
 def flat(g: Tensor) -> Tensor:
@@ -92,20 +93,26 @@ def _nan_to_num_rule(needs: Any, a: Tensor, **fill: Any) -> Vjp:
     return lambda g, y: (real(g) * real(a).isfinite() + 1j * (imag(g) * imag(a).isfinite()),)
 
 
-_sign = UnaryOp("sign", _flat_rule)
-_floor = UnaryOp("floor", _flat_rule)
-_ceil = UnaryOp("ceil", _flat_rule)
-_trunc = UnaryOp("trunc", _flat_rule)
-_round = UnaryOp("round", _flat_rule)
-_nan_to_num = UnaryOp("nan_to_num", _nan_to_num_rule)
-_angle = UnaryOp("angle", lambda needs, a: _angle_vjp(a))
-_signbit = UnaryOp("signbit")
-_isnan, _isinf, _isfinite = UnaryOp("isnan"), UnaryOp("isinf"), UnaryOp("isfinite")
+_sign = single_op("sign", _flat_rule)
+_floor = single_op("floor", _flat_rule)
+_ceil = single_op("ceil", _flat_rule)
+_trunc = single_op("trunc", _flat_rule)
+_round = single_op("round", _flat_rule)
+_nan_to_num = single_op("nan_to_num", _nan_to_num_rule)
+_angle = single_op("angle", lambda needs, a: _angle_vjp(a))
+_signbit = single_op("signbit")
+_isnan, _isinf, _isfinite = single_op("isnan"), single_op("isinf"), single_op("isfinite")
 
 
 @accepts_out
 def abs(input: Tensor) -> Tensor:
-    """The absolute value; of complex elements, their modulus. The gradient at 0 is 0. Raises NotImplementedError for bools."""
+    """The absolute value; of complex elements, their modulus. The gradient at 0 is 0. Raises NotImplementedError for bools.
+
+    >>> lucid.abs(lucid.tensor([-1.5, 0.0, 2.0]))
+    Tensor([1.5, 0.0, 2.0], requires_grad=False)
+    >>> lucid.abs(lucid.tensor([3 + 4j]))
+    Tensor([5.0], requires_grad=False)
+    """
     if require_tensor("abs", input)._array.dtype.kind == "b":
         raise NotImplementedError("\"abs\" not implemented for 'Bool'")
     return _abs(input)
@@ -116,7 +123,11 @@ absolute = abs
 
 @accepts_out
 def sgn(input: Tensor) -> Tensor:
-    """The sign of real elements; of complex ones, the number of modulus 1 with the same angle (0 for 0)."""
+    """The sign of real elements; of complex ones, the number of modulus 1 with the same angle (0 for 0).
+
+    >>> lucid.sgn(lucid.tensor([3 + 4j, 0j]))
+    Tensor([0.6+0.8j, 0.0+0.0j], requires_grad=False)
+    """
     if require_tensor("sgn", input)._array.dtype.kind != "c":
         return sign(input)
     return _sgn(input)
@@ -125,7 +136,11 @@ def sgn(input: Tensor) -> Tensor:
 @accepts_out
 @fused_if_large
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1."""
+    """-1, 0 or 1. Raises NotImplementedError for complex numbers: use `sgn`.
+
+    >>> lucid.sign(lucid.tensor([-3.0, 0.0, 7.0]))
+    Tensor([-1.0,  0.0,  1.0], requires_grad=False)
+    """
     kind = require_tensor("sign", input)._array.dtype.kind
     if kind == "c":
         raise NotImplementedError("sign is not implemented for complex tensors: use sgn")
@@ -136,72 +151,116 @@ def sign(input: Tensor) -> Tensor:
 
 @accepts_out(castable=True)
 def exp(input: Tensor) -> Tensor:
-    """e to the power of each element."""
+    """e to the power of each element. Integers give the default float dtype.
+
+    >>> lucid.exp(lucid.tensor([0.0, 1.0, -lucid.inf]))
+    Tensor([1.0000, 2.7183, 0.0000], requires_grad=False)
+    """
     return _exp(as_floating("exp", input))
 
 
 @accepts_out(castable=True)
 def exp2(input: Tensor) -> Tensor:
-    """2 to the power of each element."""
+    """2 to the power of each element. Integers give the default float dtype.
+
+    >>> lucid.exp2(lucid.tensor([0.0, 3.0, -1.0]))
+    Tensor([1.0, 8.0, 0.5], requires_grad=False)
+    """
     return _exp2(as_floating("exp2", input))
 
 
 @accepts_out(castable=True)
 def expm1(input: Tensor) -> Tensor:
-    """``exp(input) - 1``, accurate near 0."""
+    """``exp(input) - 1``, accurate near 0. Integers give the default float dtype.
+
+    >>> lucid.expm1(lucid.tensor([0.0, 1e-10, 1.0]))
+    Tensor([0.0000e+00, 1.0000e-10, 1.7183e+00], requires_grad=False)
+    """
     return _expm1(as_floating("expm1", input))
 
 
 @accepts_out(castable=True)
 def log(input: Tensor) -> Tensor:
-    """The natural logarithm: -inf at 0, NaN below."""
+    """The natural logarithm: -inf at 0, NaN below. Integers give the default float dtype.
+
+    >>> lucid.log(lucid.tensor([1.0, lucid.e, 0.0, -1.0]))
+    Tensor([ 0.0,  1.0, -inf,  nan], requires_grad=False)
+    """
     return _log(as_floating("log", input))
 
 
 @accepts_out(castable=True)
 def log2(input: Tensor) -> Tensor:
-    """The logarithm to base 2."""
+    """The logarithm to base 2. Integers give the default float dtype.
+
+    >>> lucid.log2(lucid.tensor([1.0, 8.0, 0.5]))
+    Tensor([ 0.0,  3.0, -1.0], requires_grad=False)
+    """
     return _log2(as_floating("log2", input))
 
 
 @accepts_out(castable=True)
 def log10(input: Tensor) -> Tensor:
-    """The logarithm to base 10."""
+    """The logarithm to base 10. Integers give the default float dtype.
+
+    >>> lucid.log10(lucid.tensor([1.0, 1000.0]))
+    Tensor([0.0, 3.0], requires_grad=False)
+    """
     return _log10(as_floating("log10", input))
 
 
 @accepts_out(castable=True)
 def log1p(input: Tensor) -> Tensor:
-    """``log(1 + input)``, accurate near 0."""
+    """``log(1 + input)``, accurate near 0. Integers give the default float dtype.
+
+    >>> lucid.log1p(lucid.tensor([0.0, 1e-10]))
+    Tensor([0.0e+00, 1.0e-10], requires_grad=False)
+    """
     return _log1p(as_floating("log1p", input))
 
 
 @accepts_out(castable=True)
 def sqrt(input: Tensor) -> Tensor:
-    """The square root; NaN below 0."""
+    """The square root; NaN below 0. Integers give the default float dtype.
+
+    >>> lucid.sqrt(lucid.tensor([4.0, 2.0, -1.0]))
+    Tensor([2.0000, 1.4142,    nan], requires_grad=False)
+    """
     return _sqrt(as_floating("sqrt", input))
 
 
 @accepts_out(castable=True)
 @fused_if_large
 def rsqrt(input: Tensor) -> Tensor:
-    """``1 / sqrt(input)``."""
+    """``1 / sqrt(input)``. Integers give the default float dtype.
+
+    >>> lucid.rsqrt(lucid.tensor([4.0, 0.25]))
+    Tensor([0.5, 2.0], requires_grad=False)
+    """
     return _rsqrt(as_floating("rsqrt", input))
 
 
 @accepts_out(castable=True)
 def reciprocal(input: Tensor) -> Tensor:
-    """``1 / input``."""
+    """``1 / input``. Integers give the default float dtype.
+
+    >>> lucid.reciprocal(lucid.tensor([2.0, 4.0, 0.0]))
+    Tensor([0.50, 0.25,  inf], requires_grad=False)
+    """
     return _reciprocal(as_floating("reciprocal", input))
 
 
 @accepts_out(castable=True)
 def square(input: Tensor) -> Tensor:
-    """``input ** 2``; bools give int64."""
+    """``input ** 2``; bools give int64.
+
+    >>> lucid.square(lucid.tensor([-2.0, 3.0]))
+    Tensor([4.0, 9.0], requires_grad=False)
+    """
     return _square(input.long() if require_tensor("square", input)._array.dtype.kind == "b" else input)
 
 
-def _step(name: str, op: UnaryOp, input: Tensor) -> Tensor:
+def _step(name: str, op: Any, input: Tensor) -> Tensor:
     kind = _real_number(name, input)
     return input.clone() if kind in "iu" else op(input)
 
@@ -216,19 +275,31 @@ def _real_number(name: str, input: Tensor) -> str:
 
 @accepts_out
 def floor(input: Tensor) -> Tensor:
-    """The largest integer not above each element; the gradient is 0."""
+    """The largest integer not above each element; the gradient is 0.
+
+    >>> lucid.floor(lucid.tensor([-1.5, 0.2, 2.0]))
+    Tensor([-2.0,  0.0,  2.0], requires_grad=False)
+    """
     return _step("floor", _floor, input)
 
 
 @accepts_out
 def ceil(input: Tensor) -> Tensor:
-    """The smallest integer not below each element; the gradient is 0."""
+    """The smallest integer not below each element; the gradient is 0.
+
+    >>> lucid.ceil(lucid.tensor([-1.5, 0.2, 2.0]))
+    Tensor([-1.0,  1.0,  2.0], requires_grad=False)
+    """
     return _step("ceil", _ceil, input)
 
 
 @accepts_out
 def trunc(input: Tensor) -> Tensor:
-    """Each element without its fraction; the gradient is 0."""
+    """Each element without its fraction; the gradient is 0.
+
+    >>> lucid.trunc(lucid.tensor([1.7, -1.7]))
+    Tensor([ 1.0, -1.0], requires_grad=False)
+    """
     return _step("trunc", _trunc, input)
 
 
@@ -238,14 +309,22 @@ fix = trunc
 @accepts_out
 @fused_if_large
 def frac(input: Tensor) -> Tensor:
-    """The fraction that `trunc` cuts off, with the sign of the element. Raises NotImplementedError for integers."""
+    """The fraction that `trunc` cuts off, with the sign of the element. Raises NotImplementedError for integers.
+
+    >>> lucid.frac(lucid.tensor([1.75, -1.75]))
+    Tensor([ 0.75, -0.75], requires_grad=False)
+    """
     if require_tensor("frac", input)._array.dtype.kind in "biuc":
         raise NotImplementedError(f"frac is not implemented for {input.dtype.name}: it needs real floating-point tensors")
     return input - trunc(input)
 
 
 def positive(input: Tensor) -> Tensor:
-    """`input` itself. Raises RuntimeError for bool tensors."""
+    """`input` itself. Raises RuntimeError for bool tensors.
+
+    >>> lucid.positive(lucid.tensor([1, -2]))
+    Tensor([ 1, -2], requires_grad=False)
+    """
     if require_tensor("positive", input)._array.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -253,7 +332,13 @@ def positive(input: Tensor) -> Tensor:
 
 @accepts_out
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest number with `decimals` decimals, halves to even; the gradient is 0. Integers have no `decimals`."""
+    """The nearest number with `decimals` decimals, halves to even; the gradient is 0. Integers have no `decimals`.
+
+    >>> lucid.round(lucid.tensor([0.5, 1.5, -2.6]))
+    Tensor([ 0.0,  2.0, -3.0], requires_grad=False)
+    >>> lucid.round(lucid.tensor([3.14159]), decimals=2)
+    Tensor([3.14], requires_grad=False)
+    """
     if _real_number("round", input) in "iu":
         if decimals:
             raise NotImplementedError(f"round to {decimals} decimals is not implemented for {input.dtype.name}")
@@ -262,17 +347,29 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 def isnan(input: Tensor) -> Tensor:
-    """Where elements are NaN, as bool. Not differentiable."""
+    """Where elements are NaN, as bool. Not differentiable.
+
+    >>> lucid.isnan(lucid.tensor([1.0, float("nan"), float("inf")]))
+    Tensor([False,  True, False], requires_grad=False)
+    """
     return _isnan(require_tensor("isnan", input))
 
 
 def isinf(input: Tensor) -> Tensor:
-    """Where elements are infinite, as bool. Not differentiable."""
+    """Where elements are infinite, as bool. Not differentiable.
+
+    >>> lucid.isinf(lucid.tensor([1.0, float("nan"), -float("inf")]))
+    Tensor([False, False,  True], requires_grad=False)
+    """
     return _isinf(require_tensor("isinf", input))
 
 
 def isfinite(input: Tensor) -> Tensor:
-    """Where elements are neither infinite nor NaN, as bool. Not differentiable."""
+    """Where elements are neither infinite nor NaN, as bool. Not differentiable.
+
+    >>> lucid.isfinite(lucid.tensor([1.0, float("nan"), float("inf")]))
+    Tensor([ True, False, False], requires_grad=False)
+    """
     return _isfinite(require_tensor("isfinite", input))
 
 
@@ -284,18 +381,30 @@ def _extended_real(name: str, input: Tensor) -> Tensor:
 
 @accepts_out
 def isposinf(input: Tensor) -> Tensor:
-    """Where elements are infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable."""
+    """Where elements are infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable.
+
+    >>> lucid.isposinf(lucid.tensor([-float("inf"), float("inf")]))
+    Tensor([False,  True], requires_grad=False)
+    """
     return _extended_real("isposinf", input) == math.inf
 
 
 @accepts_out
 def isneginf(input: Tensor) -> Tensor:
-    """Where elements are minus infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable."""
+    """Where elements are minus infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable.
+
+    >>> lucid.isneginf(lucid.tensor([-float("inf"), float("inf")]))
+    Tensor([ True, False], requires_grad=False)
+    """
     return _extended_real("isneginf", input) == -math.inf
 
 
 def isreal(input: Tensor) -> Tensor:
-    """Where elements have no imaginary part, as bool. Not differentiable."""
+    """Where elements have no imaginary part, as bool. Not differentiable.
+
+    >>> lucid.isreal(lucid.tensor([1 + 0j, 1j]))
+    Tensor([ True, False], requires_grad=False)
+    """
     if require_tensor("isreal", input)._array.dtype.kind == "c":
         return input.imag == 0
     return input.new_ones(input.shape, dtype=bool)
@@ -303,7 +412,11 @@ def isreal(input: Tensor) -> Tensor:
 
 @accepts_out
 def signbit(input: Tensor) -> Tensor:
-    """Where the sign is set, that of -0.0 and NaN included, as bool. Raises NotImplementedError for complex tensors."""
+    """Where the sign is set, that of -0.0 and NaN included, as bool. Raises NotImplementedError for complex tensors.
+
+    >>> lucid.signbit(lucid.tensor([-1.0, -0.0, 0.0]))
+    Tensor([ True,  True, False], requires_grad=False)
+    """
     if require_tensor("signbit", input)._array.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
     return _signbit(input)
@@ -315,6 +428,9 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
     """NaN replaced by `nan` (None: 0), infinities by `posinf` and `neginf` (None: the largest and smallest values).
 
     The gradient passes where the element is finite.
+
+    >>> lucid.nan_to_num(lucid.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
+    Tensor([1.0, 0.0, 9.0], requires_grad=False)
     """
     if require_tensor("nan_to_num", input)._array.dtype.kind in "biu":
         return input.clone()
@@ -324,7 +440,11 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
 
 @accepts_out(castable=True)
 def angle(input: Tensor) -> Tensor:
-    """The argument of complex elements, in radians; of real ones, pi below 0 and 0 elsewhere."""
+    """The argument of complex elements, in radians; of real ones, pi below 0 and 0 elsewhere.
+
+    >>> lucid.angle(lucid.tensor([1j, -1 + 0j, 1 + 1j]))
+    Tensor([1.5708, 3.1416, 0.7854], requires_grad=False)
+    """
     return _angle(as_floating("angle", input))
 
 

@@ -5,7 +5,9 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import single_op
+from ...autograd.op import Vjp
+from ...backends.stored_array import StoredArray
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, promote, reduce_to, require_tensor, shape_of
@@ -23,7 +25,23 @@ def _where_rule(needs: Any, condition: Tensor, a: Any, b: Any) -> Vjp:
     return vjp
 
 
-where_op = Op("where", _where_rule)
+def _where_stored_rule(needs: Any, a: Any, b: Any, condition: Tensor) -> Vjp:
+    vjp = _where_rule((False, *needs[:2]), condition, a, b)
+    return lambda g, y: (*vjp(g, y)[1:], None)
+
+
+_where = single_op("where", _where_rule)
+_where_stored = single_op("where_stored", _where_stored_rule)
+
+
+def where_op(condition: Tensor, a: Any, b: Any) -> Tensor:
+    """`where` of what has one dtype and is on one device."""
+    for value in (a, b):
+        if isinstance(value, Tensor) and value._array.__class__ is StoredArray:
+            chosen: Tensor = _where_stored(a, b, condition)
+            return chosen
+    result: Tensor = _where(condition, a, b)
+    return result
 
 
 @accepts_out
@@ -32,6 +50,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
     With `condition` alone, the indices of its true elements, as `nonzero(as_tuple=True)`. Raises RuntimeError for a
     condition that is not bool.
+
+    >>> x = lucid.tensor([-1.0, 2.0])
+    >>> lucid.where(x > 0, x, 0.0)
+    Tensor([0.0, 2.0], requires_grad=False)
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -56,7 +78,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Elements of this tensor where `condition` is true, else of `other`. See `lucid.where`."""
+    """Elements of this tensor where `condition` is true, else of `other`. See `lucid.where`.
+
+    >>> x = lucid.tensor([-1.0, 2.0])
+    >>> x.where(x > 0, 0.0)
+    Tensor([0.0, 2.0], requires_grad=False)
+    """
     result: Tensor = where(condition, self, other)
     return result
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import canonical_dim, canonical_dims, require_tensor
 from .._out import accepts_out
@@ -51,16 +52,16 @@ def _windows_rule(needs: Any, x: Tensor, window: Tensor, *, step: int, norm: str
 
     def vjp(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
         windows = _c2r(g, axes=(2,), length=size, norm=REVERSED[norm], weight=0.5)
-        return (None if factors is None else overlap_add(windows * factors, 1, length, step),
+        return (None if factors is None else overlap_add(windows * factors, length, step),
                 None if kept is None else (windows * kept.unfold(1, size, step)).sum((0, 1)))
 
     return vjp
 
 
-_c2c = UnaryOp("fft_c2c", _c2c_rule)
-_r2c = UnaryOp("fft_r2c", _r2c_rule)
-_c2r = UnaryOp("fft_c2r", _c2r_rule)
-_windows = Op("fft_windows", _windows_rule)
+_c2c = single_op("fft_c2c", _c2c_rule)
+_r2c = single_op("fft_r2c", _r2c_rule)
+_c2r = single_op("fft_c2r", _c2r_rule)
+_windows = single_op("fft_windows", _windows_rule)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------------
@@ -176,13 +177,22 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
     The signal is cut off or filled up with zeros to the lengths `s`; -1 keeps one. `norm` 'forward' divides by their product,
     'ortho' by its root, 'backward' (None) leaves that to the inverse. Integers become the default dtype. Raises RuntimeError for
     half precision, other modes, lengths below 1 and dimensions named twice.
+
+    >>> lucid.fft.fftn(lucid.ones(2, 2)).real
+    Tensor([[4.0, 0.0],
+            [0.0, 0.0]], requires_grad=False)
     """
     return _complex_transform("fftn", input, s, dim, norm, True)
 
 
 @accepts_out
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    >>> lucid.fft.ifftn(lucid.fft.fftn(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))).real
+    Tensor([[1.0, 2.0],
+            [3.0, 4.0]], requires_grad=False)
+    """
     return _complex_transform("ifftn", input, s, dim, norm, False)
 
 
@@ -191,13 +201,21 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     """`fftn` of real numbers: of the last of `dim` only the first n // 2 + 1 elements, of which the others are conjugates.
 
     Raises RuntimeError for complex numbers.
+
+    >>> lucid.fft.rfftn(lucid.ones(4, 6)).shape
+    lucid.Size([4, 4])
     """
     return _to_half("rfftn", input, s, dim, _norm(norm))
 
 
 @accepts_out
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`: real numbers, 2 (m - 1) of m along the last of `dim`, unless `s` has another length."""
+    """The inverse of `rfftn`: real numbers, 2 (m - 1) of m along the last of `dim`, unless `s` has another length.
+
+    >>> lucid.fft.irfftn(lucid.fft.rfftn(lucid.tensor([[1.0, 2.0], [3.0, 4.0]])))
+    Tensor([[1.0, 2.0],
+            [3.0, 4.0]], requires_grad=False)
+    """
     return _from_half(_number("irfftn", input, False), s, dim, _norm(norm))
 
 
@@ -205,50 +223,84 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`fftn` of signals that are the conjugate of themselves reversed, given by their first half along the last of `dim`: real
     numbers. 2 (m - 1) of m there, unless `s` has another length.
+
+    >>> lucid.fft.hfftn(lucid.ones(2, 3), s=(2, 4)).shape
+    lucid.Size([2, 4])
     """
     return _from_half(conjugate(_number("hfftn", input, False)), s, dim, REVERSED[_norm(norm)])
 
 
 @accepts_out
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`. Raises RuntimeError for complex numbers."""
+    """The inverse of `hfftn`. Raises RuntimeError for complex numbers.
+
+    >>> lucid.fft.ihfftn(lucid.ones(2, 4)).shape
+    lucid.Size([2, 3])
+    """
     return conjugate(_to_half("ihfftn", input, s, dim, REVERSED[_norm(norm)]))
 
 
 # ---- of two ---------------------------------------------------------------------------------------------------------------
 @accepts_out
 def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`fftn` over two dimensions."""
+    """`fftn` over two dimensions.
+
+    >>> lucid.fft.fft2(lucid.ones(2, 2)).real
+    Tensor([[4.0, 0.0],
+            [0.0, 0.0]], requires_grad=False)
+    """
     return fftn(input, s, dim, norm)
 
 
 @accepts_out
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`ifftn` over two dimensions."""
+    """`ifftn` over two dimensions.
+
+    >>> lucid.fft.ifft2(lucid.fft.fft2(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))).real
+    Tensor([[1.0, 2.0],
+            [3.0, 4.0]], requires_grad=False)
+    """
     return ifftn(input, s, dim, norm)
 
 
 @accepts_out
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`rfftn` over two dimensions."""
+    """`rfftn` over two dimensions.
+
+    >>> lucid.fft.rfft2(lucid.ones(4, 6)).shape
+    lucid.Size([4, 4])
+    """
     return rfftn(input, s, dim, norm)
 
 
 @accepts_out
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`irfftn` over two dimensions."""
+    """`irfftn` over two dimensions.
+
+    >>> lucid.fft.irfft2(lucid.fft.rfft2(lucid.tensor([[1.0, 2.0], [3.0, 4.0]])))
+    Tensor([[1.0, 2.0],
+            [3.0, 4.0]], requires_grad=False)
+    """
     return irfftn(input, s, dim, norm)
 
 
 @accepts_out
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`hfftn` over two dimensions."""
+    """`hfftn` over two dimensions.
+
+    >>> lucid.fft.hfft2(lucid.ones(2, 2)).shape
+    lucid.Size([2, 2])
+    """
     return hfftn(input, s, dim, norm)
 
 
 @accepts_out
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`ihfftn` over two dimensions."""
+    """`ihfftn` over two dimensions.
+
+    >>> lucid.fft.ihfft2(lucid.ones(2, 4)).shape
+    lucid.Size([2, 3])
+    """
     return ihfftn(input, s, dim, norm)
 
 
@@ -261,13 +313,21 @@ def _complex_line(name: str, input: Tensor, n: int | None, dim: int, norm: str |
 
 @accepts_out
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The Fourier transform along `dim`, of the first `n` elements or filled up with zeros to as many. See `fftn`."""
+    """The Fourier transform along `dim`, of the first `n` elements or filled up with zeros to as many. See `fftn`.
+
+    >>> lucid.fft.fft(lucid.tensor([1.0, 0.0, -1.0, 0.0]))
+    Tensor([0.0+0.0j, 2.0+0.0j, 0.0+0.0j, 2.0+0.0j], requires_grad=False)
+    """
     return _complex_line("fft", input, n, dim, norm, True)
 
 
 @accepts_out
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `fft`."""
+    """The inverse of `fft`.
+
+    >>> lucid.fft.ifft(lucid.fft.fft(lucid.tensor([1.0, 2.0, 3.0, 4.0]))).real
+    Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=False)
+    """
     return _complex_line("ifft", input, n, dim, norm, False)
 
 
@@ -287,7 +347,11 @@ def _half_line(x: Tensor, n: int | None, dim: int, mode: str) -> Tensor:
 
 @accepts_out
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """`fft` of real numbers: the first n // 2 + 1 elements, of which the others are conjugates. See `rfftn`."""
+    """`fft` of real numbers: the first n // 2 + 1 elements, of which the others are conjugates. See `rfftn`.
+
+    >>> lucid.fft.rfft(lucid.tensor([1.0, 0.0, -1.0, 0.0]))
+    Tensor([0.0+0.0j, 2.0+0.0j, 0.0+0.0j], requires_grad=False)
+    """
     return _real_line("rfft", input, n, dim, _norm(norm))
 
 
@@ -295,19 +359,30 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`: `n` real numbers, or 2 (m - 1) of m. The imaginary parts of the first, and for an even `n` of the
     last number do not count.
+
+    >>> lucid.fft.irfft(lucid.fft.rfft(lucid.tensor([1.0, 2.0, 3.0, 4.0])))
+    Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=False)
     """
     return _half_line(_number("irfft", input, False), n, dim, _norm(norm))
 
 
 @accepts_out
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """`fft` of a signal that is the conjugate of itself reversed, given by its first half: real numbers. See `hfftn`."""
+    """`fft` of a signal that is the conjugate of itself reversed, given by its first half: real numbers. See `hfftn`.
+
+    >>> lucid.fft.hfft(lucid.tensor([1.0, 0.5, 0.0]))
+    Tensor([2.0, 1.0, 0.0, 1.0], requires_grad=False)
+    """
     return _half_line(conjugate(_number("hfft", input, False)), n, dim, REVERSED[_norm(norm)])
 
 
 @accepts_out
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `hfft`. Raises RuntimeError for complex numbers."""
+    """The inverse of `hfft`. Raises RuntimeError for complex numbers.
+
+    >>> lucid.fft.ihfft(lucid.tensor([2.0, 1.0, 0.0, 1.0])).real
+    Tensor([1.0, 0.5, 0.0], requires_grad=False)
+    """
     return conjugate(_real_line("ihfft", input, n, dim, REVERSED[_norm(norm)]))
 
 

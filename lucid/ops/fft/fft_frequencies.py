@@ -16,12 +16,21 @@ def _shift(input: Tensor, dim: Any, half: Any) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """`input` with frequency zero in the middle of the dimensions `dim`, or of all."""
+    """`input` with frequency zero in the middle of the dimensions `dim`, or of all.
+
+    >>> lucid.fft.fftshift(lucid.fft.fftfreq(4))
+    Tensor([-0.50, -0.25,  0.00,  0.25], requires_grad=False)
+    """
     return _shift(input, dim, lambda n: n // 2)
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    >>> x = lucid.arange(5)
+    >>> lucid.equal(lucid.fft.ifftshift(lucid.fft.fftshift(x)), x)
+    True
+    """
     return _shift(input, dim, lambda n: (n + 1) // 2)
 
 
@@ -36,7 +45,11 @@ def _frequencies(name: str, numbers: Tensor, n: int, d: float, dtype: Any, requi
 
 @accepts_out
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The frequencies of the `n` elements that `fft` returns, for samples `d` apart: 0, 1, ..., then -(n // 2) to -1, by n d."""
+    """The frequencies of the `n` elements that `fft` returns, for samples `d` apart: 0, 1, ..., then -(n // 2) to -1, by n d.
+
+    >>> lucid.fft.fftfreq(4)
+    Tensor([ 0.00,  0.25, -0.50, -0.25], requires_grad=False)
+    """
     _require_length(n)
     numbers = arange(n, device=device)
     return _frequencies("fftfreq", numbers - n * (numbers >= (n + 1) // 2).long(), n, d, dtype, requires_grad)
@@ -44,7 +57,11 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, re
 
 @accepts_out
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The frequencies of the n // 2 + 1 elements that `rfft` returns, for samples `d` apart."""
+    """The frequencies of the n // 2 + 1 elements that `rfft` returns, for samples `d` apart.
+
+    >>> lucid.fft.rfftfreq(4)
+    Tensor([0.00, 0.25, 0.50], requires_grad=False)
+    """
     _require_length(n)
     return _frequencies("rfftfreq", arange(n // 2 + 1, device=device), n, d, dtype, requires_grad)
 

@@ -56,6 +56,10 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
 
     Raises RuntimeError for lengths that do not fit, real input without `return_complex`, and one-sided spectra of complex
     numbers.
+
+    >>> x = lucid.sin(lucid.arange(32.0))
+    >>> lucid.stft(x, n_fft=8, return_complex=True).shape  # frequencies, frames
+    lucid.Size([5, 17])
     """
     require_tensor("stft", input)
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -107,6 +111,12 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     The arguments are those of `stft`. The signal has `length` samples, filled up with zeros, or as many as the frames cover,
     without `center`'s extension. `return_complex` gives complex numbers, of two-sided spectra only. Raises RuntimeError for
     real and empty tensors, lengths that do not fit, and windows that leave samples uncovered.
+
+    >>> window = lucid.hann_window(8)
+    >>> x = lucid.sin(lucid.arange(32.0))
+    >>> spectrum = lucid.stft(x, 8, window=window, return_complex=True)
+    >>> lucid.allclose(lucid.istft(spectrum, 8, window=window), x, atol=1e-5)
+    True
     """
     if not require_tensor("istft", input).is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
@@ -138,8 +148,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     covered = n_fft + hop * (count - 1)
     end = covered - (n_fft // 2 if center else 0) if length is None else start + length
     _require(end > start, "istft", f"expected a length of at least 1, but got {end - start}")
-    envelope = overlap_add(shape.square().reshape(1, 1, n_fft).expand(1, count, n_fft), 1, covered, hop)
-    signal = overlap_add(frames * shape, 1, covered, hop)
+    envelope = overlap_add(shape.square().reshape(1, 1, n_fft).expand(1, count, n_fft), covered, hop)
+    signal = overlap_add(frames * shape, covered, hop)
     signal, envelope = (t.narrow(1, start, min(end, covered) - start) for t in (signal, envelope))
     if not envelope.is_meta:
         lowest = min(numbers(envelope.detach().abs().min()))

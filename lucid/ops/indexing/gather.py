@@ -17,6 +17,10 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: for each index, the element along `dim`.
 
     `index` has as many dimensions as `input` and is no longer, except along `dim`. Raises IndexError out of range.
+
+    >>> lucid.gather(lucid.tensor([[1, 2, 3], [4, 5, 6]]), 1, lucid.tensor([[2, 0], [1, 1]]))
+    Tensor([[3, 1],
+            [5, 5]], requires_grad=False)
     """
     axis = canonical_dim(dim, require_tensor("gather", input)._array.ndim)
     index = index_tensor("gather", index, input)
@@ -31,6 +35,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """`gather` with broadcasting; without `dim`, from the flattened tensor.
 
     Along `dim` indices count modulo its length; without it, raises IndexError out of range.
+
+    >>> x = lucid.tensor([[3, 1], [2, 5]])
+    >>> lucid.take_along_dim(x, x.argsort(dim=1), dim=1)
+    Tensor([[1, 3],
+            [2, 5]], requires_grad=False)
     """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))

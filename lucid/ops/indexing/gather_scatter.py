@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import BinaryOp, Op, Vjp
+from ...autograd.calls import single_op
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import reduce_to, shape_of
 from .index import check_index
@@ -14,7 +15,7 @@ def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Vjp:
     return lambda g, y: (place_op(g, index, shape=shape, axis=axis), None)
 
 
-def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Vjp:
+def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int, unique: bool = False) -> Vjp:
     return lambda gg, y: (gather_op(gg, index, axis=axis), None)
 
 
@@ -32,10 +33,10 @@ def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: in
 
 
 # For the modules beside this one too: without a check of the indices.
-gather_op = BinaryOp("gather", _gather_rule)
+gather_op = single_op("gather", _gather_rule)
 # Zeros of a shape with the elements of a tensor added where `gather` would read: the gradient of what selects elements.
-place_op = Op("gather_grad", _place_rule)
-scatter_op = Op("scatter", _scatter_rule)
+place_op = single_op("gather_grad", _place_rule)
+scatter_op = single_op("scatter", _scatter_rule)
 
 
 def check_along(name: str, x: Tensor, index: Tensor, axis: int, source: Any = None) -> None:

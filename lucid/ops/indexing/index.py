@@ -15,6 +15,7 @@ from ...tensor import Tensor, wrap
 
 FULL = slice(None)
 _KINDS = "biu"
+_BASIC = (int, slice, type(None), type(Ellipsis))  # what has no dtype, without a look for one
 
 
 class IndexBoundsError(IndexError, RuntimeError):
@@ -35,7 +36,7 @@ def check_dim(index: Any, dim: int, size: int, low: int = 0) -> None:
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
-    return not any(hasattr(item, "dtype") for item in index)
+    return all(item.__class__ in _BASIC or not hasattr(item, "dtype") for item in index)
 
 
 def is_mask(index: tuple[Any, ...]) -> bool:
@@ -106,6 +107,13 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
         whole = kind == "i" and found.itemsize > 2
         if found.shape and shape and (whole or (kind == "b" and found.shape == shape[:found.ndim])):
             return None, (found,)
+        if whole and not found.shape:
+            index = found.item()
+    elif index.__class__ is tuple and array.__class__ is np.ndarray and 0 < len(index) <= len(shape) and (
+            index[-1].__class__ is Tensor or index[0].__class__ is Tensor):
+        picked = _arrays_alone(index)
+        if picked is not None:
+            return None, picked
     simple = index if index.__class__ is tuple else (index,)
     for position, item in enumerate(simple):
         if item is Ellipsis:
@@ -121,10 +129,12 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
         if dim == ndim:
             break
         if item.__class__ is int:
-            check_number(item, dim, shape[dim])
+            if not -shape[dim] <= item < shape[dim]:
+                check_number(item, dim, shape[dim])
             whole = False
         elif item.__class__ is slice:
-            check_slice(item)
+            if item.step is not None:
+                check_slice(item)
             whole = whole and item == FULL
         else:
             break
@@ -190,6 +200,27 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
     return (*basic, Ellipsis), tuple(advanced) if arrays else None
 
 
+def _arrays_alone(index: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The advanced part of an index of integer tensors of one shape on the CPU, and slices of all; None for any other."""
+    parts: list[Any] = []
+    shape = None
+    for item in index:
+        if item.__class__ is Tensor:
+            found = item._array
+            if found.__class__ is not np.ndarray or found.dtype.kind != "i" or found.itemsize < 4:
+                return None
+            if found.shape != shape:
+                if shape is not None or not found.shape:
+                    return None
+                shape = found.shape
+            parts.append(found)
+        elif item.__class__ is slice and item == FULL:
+            parts.append(FULL)
+        else:
+            return None
+    return None if shape is None else tuple(parts)
+
+
 def is_tuple(index: Any) -> bool:
     """Whether an index has one entry for each dimension: a tuple or, as in PyTorch, a short list that could be no array
     of numbers.
@@ -244,7 +275,7 @@ def check_broadcast(arrays: Sequence[Any]) -> None:
 def own(index: tuple[Any, ...], *tensors: Any) -> tuple[Any, ...]:
     """`index` for an op that may be recorded: copies, which later writes to the index tensors do not reach."""
     if grad_mode.get() & GRAD and any(isinstance(t, Tensor) and t._node is not None for t in tensors):
-        return tuple(item if item is FULL else item.copy() for item in index)
+        return tuple([item if item is FULL else backends.run("copy", (item,)) for item in index])
     return index
 
 

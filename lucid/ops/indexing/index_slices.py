@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, fitted, require_tensor, room_for
@@ -35,12 +36,12 @@ def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...],
     return lambda gg, y: (index_select_op(gg, index, axis=axis), None)
 
 
-_index_add = Op("index_add", _index_add_rule)
-_place = Op("index_select_grad", _place_rule)
+_index_add = single_op("index_add", _index_add_rule)
+_place = single_op("index_select_grad", _place_rule)
 
 
 # For the modules beside this one too: without a check of the indices.
-index_select_op = Op("index_select", _index_select_rule)
+index_select_op = single_op("index_select", _index_select_rule)
 
 
 def require_vector(name: str, index: Tensor) -> Tensor:
@@ -51,7 +52,12 @@ def require_vector(name: str, index: Tensor) -> Tensor:
 
 @accepts_out
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of `input` along `dim` named by the 1-d `index`. Raises IndexError for an index out of range."""
+    """The slices of `input` along `dim` named by the 1-d `index`. Raises IndexError for an index out of range.
+
+    >>> lucid.index_select(lucid.tensor([[1, 2, 3], [4, 5, 6]]), 1, lucid.tensor([2, 0]))
+    Tensor([[3, 1],
+            [6, 4]], requires_grad=False)
+    """
     axis = canonical_dim(dim, require_tensor("index_select", input)._array.ndim)
     index = require_vector("index_select", index_tensor("index_select", index, input))
     if input._array.ndim == 0:
@@ -77,7 +83,11 @@ def slices_arguments(name: str, x: Tensor, dim: int, index: Tensor, source: Tens
 
 @accepts_out
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """`input` with ``alpha * source`` added to the slices along `dim` that `index` names; repeated indices add up."""
+    """`input` with ``alpha * source`` added to the slices along `dim` that `index` names; repeated indices add up.
+
+    >>> lucid.index_add(lucid.zeros(3), 0, lucid.tensor([0, 2, 0]), lucid.tensor([1.0, 2.0, 3.0]))
+    Tensor([4.0, 0.0, 2.0], requires_grad=False)
+    """
     index, axis = slices_arguments("index_add", input, dim, index, source)
     if input._array.ndim == 0:
         return index_add(input.reshape(1), 0, index, source.expand(index.shape), alpha=alpha).reshape(())
@@ -109,7 +119,11 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @accepts_out
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy of `input` with `source` written over the slices along `dim` that `index` names."""
+    """A copy of `input` with `source` written over the slices along `dim` that `index` names.
+
+    >>> lucid.index_copy(lucid.zeros(3), 0, lucid.tensor([2, 0]), lucid.tensor([1.0, 2.0]))
+    Tensor([2.0, 0.0, 1.0], requires_grad=False)
+    """
     return index_copy_(room_for(input, index, source), dim, index, source)
 
 
@@ -130,7 +144,11 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """A copy of `input` with the slices along `dim` that `index` names filled with one number."""
+    """A copy of `input` with the slices along `dim` that `index` names filled with one number.
+
+    >>> lucid.index_fill(lucid.zeros(3), 0, lucid.tensor([0, 2]), 5.0)
+    Tensor([5.0, 0.0, 5.0], requires_grad=False)
+    """
     return index_fill_(room_for(input, index, value), dim, index, value)
 
 
@@ -138,6 +156,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`input` with the slices `source` combined by `reduce` ('prod', 'mean', 'amax', 'amin') with those along `dim` that the
     vector `index` names; otherwise as `scatter_reduce`.
+
+    >>> lucid.index_reduce(lucid.ones(2), 0, lucid.tensor([0, 0, 1]), lucid.tensor([2.0, 3.0, 4.0]), "prod")
+    Tensor([6.0, 4.0], requires_grad=False)
     """
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")

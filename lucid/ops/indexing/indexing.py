@@ -14,9 +14,10 @@ import numpy as np
 
 from ... import _dtypes
 from ...autograd.accumulation import SliceVjp
+from ...autograd.calls import single_op, view_op
 from ...autograd.errors import type_name
 from ...autograd.inplace import update
-from ...autograd.op import Op, ViewOp, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, room_for, shape_of
@@ -67,11 +68,11 @@ def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: boo
     return vjp
 
 
-_slice = ViewOp("getitem", _slice_rule)
-_pick = Op("getitem", _pick_rule)
-_place_slice = Op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_slice(gg, index=index),))
-_place_picked = Op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_pick(gg, index=index),))
-put_op = Op("index_put", _put_rule)
+_slice = view_op("getitem", _slice_rule)
+_pick = single_op("getitem", _pick_rule)
+_place_slice = single_op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_slice(gg, index=index),))
+_place_picked = single_op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_pick(gg, index=index),))
+put_op = single_op("index_put", _put_rule)
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -105,6 +106,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         if value._array.__class__ is not self._array.__class__ and (advanced is None or value._array.ndim == 0):
             value = value.to(self.device)
+        if value._array.dtype is not self._array.dtype and _dtypes.STORED_CLASSES & {
+                value._array.dtype.__class__, self._array.dtype.__class__}:
+            value = value.to(self.dtype)
         if advanced is not None and value._array.shape[:1] == (1,):
             # Leading dimensions of length 1 are dropped: not every kernel broadcasts to fewer dimensions.
             lead = next((i for i, n in enumerate(value._array.shape) if n != 1), value._array.ndim)
@@ -123,12 +127,22 @@ def write_at(target: Tensor, index: tuple[Any, ...], values: Any, accumulate: bo
     """Write `values` at a basic or advanced index of `target`. Raises as `setitem` does."""
     if not is_basic(index):
         index = own(index, target, values)
-        if target.is_gpu and isinstance(values, Tensor) and values._array.ndim:
+        if target.is_gpu and isinstance(values, Tensor) and not _is_same_at_mask(index, target, values):
             index = tuple(expand_masks(index))  # CuPy writes only scalars by mask
     try:
         return update(target, put_op, values, index=index, **({"accumulate": True} if accumulate else {}))
     except IndexError as error:
         raise restate(error) from None
+
+
+def _is_same_at_mask(index: tuple[Any, ...], target: Tensor, values: Tensor) -> bool:
+    """Whether `values` are the same at each element of the mask that is the index: then nobody waits for how many there are."""
+    shape = values._array.shape
+    masks = [(dim, item) for dim, item in enumerate(index) if hasattr(item, "dtype") and item.dtype.kind == "b"]
+    if not shape or len(masks) != 1:
+        return not shape
+    behind = target._array.shape[masks[0][0] + masks[0][1].ndim:]
+    return len(shape) <= len(behind) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(behind), strict=False))
 
 
 def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
@@ -163,13 +177,21 @@ def _slice_shape(x: Tensor, index: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """`index_put_` into a copy of `input`."""
+    """`index_put_` into a copy of `input`.
+
+    >>> lucid.index_put(lucid.zeros(3), (lucid.tensor([0, 0]),), lucid.tensor([1.0, 2.0]), accumulate=True)
+    Tensor([3.0, 0.0, 0.0], requires_grad=False)
+    """
     return index_put_(room_for(input, values, *indices), indices, values, accumulate)
 
 
 @accepts_out
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at positions `index` of the flattened tensor, in the shape of `index`; -1 is the last."""
+    """The elements at positions `index` of the flattened tensor, in the shape of `index`; -1 is the last.
+
+    >>> lucid.take(lucid.tensor([[1, 2], [3, 4]]), lucid.tensor([3, 0]))
+    Tensor([4, 1], requires_grad=False)
+    """
     require_long("take", index)
     index = index_tensor("take", index, require_tensor("take", input))
     size = input._array.size
@@ -215,7 +237,12 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """`put_` into a copy of `input`."""
+    """`put_` into a copy of `input`.
+
+    >>> lucid.Tensor.put(lucid.zeros(2, 2), lucid.tensor([3, 0]), lucid.tensor([1.0, 2.0]))
+    Tensor([[2.0, 0.0],
+            [0.0, 1.0]], requires_grad=False)
+    """
     return put_(room_for(require_tensor("put", input), index, source), index, source, accumulate)
 
 

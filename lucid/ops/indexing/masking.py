@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import fitted, numbers, reduce_to, require_tensor, room_for, shape_of
@@ -29,7 +30,7 @@ def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Vjp:
     return vjp
 
 
-_masked_fill = Op("masked_fill", _masked_fill_rule)
+_masked_fill = single_op("masked_fill", _masked_fill_rule)
 
 
 def _fill_value(input: Tensor, value: Any) -> Any:
@@ -46,7 +47,11 @@ def _fill_value(input: Tensor, value: Any) -> Any:
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`input` with `value` (a number or a 0-d tensor) where `mask`, which broadcasts, is True."""
+    """`input` with `value` (a number or a 0-d tensor) where `mask`, which broadcasts, is True.
+
+    >>> lucid.masked_fill(lucid.tensor([1.0, 2.0]), lucid.tensor([False, True]), -lucid.inf)
+    Tensor([ 1.0, -inf], requires_grad=False)
+    """
     value = _fill_value(require_tensor("masked_fill", input), value)
     mask = index_tensor("masked_fill", mask, input, "b")
     if mask._array.shape != input._array.shape and mask._array.ndim:
@@ -68,7 +73,12 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @accepts_out
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where `mask` is True, in one dimension; `input` and `mask` are broadcast together."""
+    """The elements where `mask` is True, in one dimension; `input` and `mask` are broadcast together.
+
+    >>> x = lucid.tensor([[1, 5], [7, 2]])
+    >>> lucid.masked_select(x, x > 2)
+    Tensor([5, 7], requires_grad=False)
+    """
     mask = index_tensor("masked_select", mask, require_tensor("masked_select", input), "b")
     shape = input._array.shape
     if shape and shape == mask._array.shape:
@@ -80,7 +90,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of `input` with the elements where `mask` is True taken from `source` in order."""
+    """A copy of `input` with the elements where `mask` is True taken from `source` in order.
+
+    >>> lucid.masked_scatter(lucid.zeros(3), lucid.tensor([True, False, True]), lucid.tensor([1.0, 2.0]))
+    Tensor([1.0, 0.0, 2.0], requires_grad=False)
+    """
     shape = broadcast_shapes(require_tensor("masked_scatter", input).shape, mask.shape)
     return masked_scatter_(room_for(input.expand(shape), mask, source), mask, source)
 

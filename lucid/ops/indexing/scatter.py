@@ -4,13 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.inplace import update, write
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, fitted, require_tensor
 from .._out import accepts_out
-from ..elementwise.arithmetic import div
+from ..elementwise.arithmetic import div, maximum
 from ..elementwise.where import where
 from .gather_scatter import check_along, gather_op, scatter_op
 from .index import index_tensor
@@ -18,15 +19,15 @@ from .index import index_tensor
 METHODS = ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
 
 
-def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, value: Any) -> tuple[Tensor, Any, int]:
-    axis = canonical_dim(dim, require_tensor(name, x)._array.ndim)
-    index = index_tensor(name, index, x)
+def _scatter_arguments(x: Tensor, dim: int, index: Tensor, src: Any, value: Any) -> tuple[Tensor, Any, int]:
+    axis = canonical_dim(dim, require_tensor("scatter", x)._array.ndim)
+    index = index_tensor("scatter", index, x)
     source = fitted(value if src is None else src, x._array.dtype)
     if source.__class__ is float and x._array.dtype.kind in "iu":
         source = int(source)  # a number becomes one of the dtype before it is added or multiplied
     if index._array.ndim == 0 and x._array.ndim == 1:
         index = index.reshape(1)
-    check_along(name, x, index, axis, source)
+    check_along("scatter", x, index, axis, source)
     if isinstance(source, Tensor) and source._array.ndim and source._array.shape != index._array.shape:
         source = source[tuple(slice(n) for n in index._array.shape)]
     return index, source, axis
@@ -38,10 +39,14 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     """`input` with `src` (a tensor or number) written where `gather` would read; the last of several writes stays.
 
     Raises IndexError out of range. ``reduce='add'`` adds, ``'multiply'`` multiplies with what is there.
+
+    >>> lucid.scatter(lucid.zeros(2, 3), 1, lucid.tensor([[2], [0]]), lucid.tensor([[5.0], [7.0]]))
+    Tensor([[0.0, 0.0, 5.0],
+            [7.0, 0.0, 0.0]], requires_grad=False)
     """
     if require_tensor("scatter", input)._array.ndim == 0:
         return scatter(input.reshape(1), dim, index, src, value=value, reduce=reduce).reshape(())
-    index, source, axis = _scatter_arguments("scatter", input, dim, index, src, value)
+    index, source, axis = _scatter_arguments(input, dim, index, src, value)
     if reduce == "multiply":
         return _multiplied(input, axis, index, source)
     return scatter_op(input, index, source, axis=axis, accumulate=_accumulates(reduce))
@@ -53,7 +58,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if self._array.ndim == 0:
         scatter_(self.reshape(1), dim, index, src, value=value, reduce=reduce)
         return self
-    index, source, axis = _scatter_arguments("scatter", self, dim, index, src, value)
+    index, source, axis = _scatter_arguments(self, dim, index, src, value)
     if reduce == "multiply":
         return write(self, lambda old: _multiplied(old, axis, index, source))
     return update(self, scatter_op, index, source, axis=axis, accumulate=_accumulates(reduce))
@@ -73,7 +78,11 @@ def _multiplied(x: Tensor, axis: int, index: Tensor, source: Any) -> Tensor:
 
 @accepts_out
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range."""
+    """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range.
+
+    >>> lucid.scatter_add(lucid.zeros(3), 0, lucid.tensor([0, 2, 0]), lucid.tensor([1.0, 2.0, 3.0]))
+    Tensor([4.0, 0.0, 2.0], requires_grad=False)
+    """
     return scatter(input, dim, index, src, reduce="add")
 
 
@@ -112,7 +121,7 @@ def _scatter_reduce_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *
     return lambda g, y: vjp(g, y, x, index, source, axis)
 
 
-_scatter_reduce = Op("scatter_reduce", _scatter_reduce_rule, saved_outputs=True)
+_scatter_reduce = single_op("scatter_reduce", _scatter_reduce_rule, saved_outputs=True)
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
@@ -148,7 +157,8 @@ def reduced(x: Tensor, axis: int, index: Tensor, source: Tensor, reduce: str, in
         return _scatter_reduce(x, index, source, axis=axis, reduce=reduce)
     own = x.detach()
     one = own.new_full((), 1, dtype=_dtypes.int32)
-    count = scatter(own.new_full(own.shape, int(include_self), dtype=_dtypes.int32), axis, index, one, reduce="add").clamp(min=1)
+    count = scatter(own.new_full(own.shape, int(include_self), dtype=_dtypes.int32), axis, index, one, reduce="add")
+    count = maximum(count, one)
     total = scatter_add(x, axis, index, source)
     if _dtypes.is_differentiable(x.dtype):
         return total / count.to(x.dtype)
@@ -161,6 +171,9 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 
     Without `include_self` the elements that are written to do not take part themselves. Elements that tie for an extremum
     share its gradient. Raises IndexError out of range, RuntimeError for shapes and dtypes that do not fit.
+
+    >>> lucid.scatter_reduce(lucid.zeros(2), 0, lucid.tensor([0, 1, 1]), lucid.tensor([1.0, 2.0, 3.0]), "amax")
+    Tensor([1.0, 3.0], requires_grad=False)
     """
     axis = canonical_dim(dim, require_tensor("scatter_reduce", input)._array.ndim)
     if reduce not in REDUCTIONS:

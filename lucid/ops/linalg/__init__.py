@@ -13,6 +13,8 @@
 `ldl`: factors of symmetric matrices that are not definite, and systems solved by them.
 `qr_svd`: QR and singular value decompositions.
 `eig`: eigenvalues and eigenvectors.
+`lobpcg`: some eigenvalues of large symmetric matrices.
+`older_names`: norms and products that stand in PyTorch's own namespace only.
 `lowrank`: the largest singular values by random projections.
 `lstsq_pinv`: least squares, pseudoinverses, ranks.
 `det`: determinants.

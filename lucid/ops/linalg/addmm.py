@@ -39,7 +39,12 @@ def _require_dtype(input: Tensor, factor: Tensor) -> None:
 
 @accepts_out
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)``; `input` is broadcast. Raises RuntimeError if sizes or dtypes do not fit."""
+    """``beta * input + alpha * (mat1 @ mat2)``; `input` is broadcast. Raises RuntimeError if sizes or dtypes do not fit.
+
+    >>> lucid.addmm(lucid.tensor([10.0, 20.0]), lucid.ones(2, 3), lucid.ones(3, 2), beta=1, alpha=2)
+    Tensor([[16.0, 26.0],
+            [16.0, 26.0]], requires_grad=False)
+    """
     product = mm(mat1, mat2)
     _require_dtype(require_tensor("addmm", input), mat2)
     return _sum(input, product, beta, alpha)
@@ -47,7 +52,11 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 @accepts_out
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``; `input` is broadcast. Raises RuntimeError if sizes or dtypes do not fit."""
+    """``beta * input + alpha * (mat @ vec)``; `input` is broadcast. Raises RuntimeError if sizes or dtypes do not fit.
+
+    >>> lucid.addmv(lucid.tensor([10.0, 20.0]), lucid.ones(2, 3), lucid.ones(3))
+    Tensor([13.0, 23.0], requires_grad=False)
+    """
     x, a, b = (require_tensor("addmv", t)._array for t in (input, mat, vec))
     if a.ndim != 2 or b.ndim != 1 or x.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {x.ndim}, {a.ndim}, {b.ndim}")
@@ -64,6 +73,10 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
     """``beta * input + alpha * sum(batch1[i] @ batch2[i])`` of stacks (b, n, k) and (b, k, m); `input` is broadcast.
 
     Raises RuntimeError if sizes or dtypes do not fit.
+
+    >>> lucid.addbmm(lucid.ones(1), lucid.ones(3, 2, 4), lucid.ones(3, 4, 2))
+    Tensor([[13.0, 13.0],
+            [13.0, 13.0]], requires_grad=False)
     """
     for number, batch in ((1, batch1), (2, batch2)):
         if require_tensor("addbmm", batch).ndim != 3:
@@ -85,6 +98,11 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
     """``beta * input + alpha * (batch1 @ batch2)`` of stacks (b, n, k) and (b, k, m); `input` is broadcast.
 
     Raises RuntimeError if sizes or dtypes do not fit.
+
+    >>> lucid.baddbmm(lucid.ones(1, 1, 1), lucid.ones(2, 1, 3), lucid.ones(2, 3, 2))
+    Tensor([[[4.0, 4.0]],
+    <BLANKLINE>
+            [[4.0, 4.0]]], requires_grad=False)
     """
     dtypes = [require_tensor("baddbmm", t)._array.dtype for t in (input, batch1, batch2)]
     if len(set(dtypes)) > 1:
@@ -97,6 +115,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``; `input` is broadcast and dtypes are promoted. For bools, plus is "or" and
     times is "and". Raises RuntimeError for other shapes, and for factors of another kind than the dtypes.
+
+    >>> lucid.addr(lucid.zeros(2, 3), lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 10.0, 100.0]))
+    Tensor([[  1.0,  10.0, 100.0],
+            [  2.0,  20.0, 200.0]], requires_grad=False)
     """
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if require_tensor("addr", vector).ndim != 1:

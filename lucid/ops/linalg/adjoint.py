@@ -12,7 +12,12 @@ METHODS = ("adjoint",)
 
 
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transposes of matrices; of a number its conjugate, which is deprecated. Raises RuntimeError for a vector."""
+    """The conjugate transposes of matrices; of a number its conjugate, which is deprecated. Raises RuntimeError for a vector.
+
+    >>> lucid.adjoint(lucid.tensor([[1 + 1j, 2], [3, 4 - 1j]]))
+    Tensor([[1.0-1.0j, 3.0-0.0j],
+            [2.0-0.0j, 4.0+1.0j]], requires_grad=False)
+    """
     if require_tensor("adjoint", input).ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if input.ndim == 0:

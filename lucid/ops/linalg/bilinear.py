@@ -11,6 +11,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """``input1 @ weight[o] @ input2 + bias[o]`` for each o: (…, I) and (…, J) with `weight` (O, I, J) to (…, O).
 
     Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> F.bilinear(lucid.ones(1, 2), lucid.ones(1, 3), lucid.ones(4, 2, 3))
+    Tensor([[6.0, 6.0, 6.0, 6.0]], requires_grad=False)
     """
     for tensor in (input1, input2, weight):
         require_tensor("bilinear", tensor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ...autograd.calls import operation, single_op
 from ...autograd.grad_mode import is_composed
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
@@ -81,10 +82,10 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_det: Op = Op("det", _det_rule, saved_outputs=True)
-_cofactors: Op = Op("cofactors", _cofactors_rule)
-_slogdet = Op("slogdet", _slogdet_rule, saved_outputs=(0,))
-_det_grad, _slogdet_grad, _nearly_singular = Op("det_grad"), Op("slogdet_grad"), Op("nearly_singular")
+_det: Op = single_op("det", _det_rule, saved_outputs=True)
+_cofactors: Op = single_op("cofactors", _cofactors_rule)
+_slogdet = operation("slogdet", _slogdet_rule, saved_outputs=(0,))
+_det_grad, _slogdet_grad, _nearly_singular = operation("det_grad"), operation("slogdet_grad"), operation("nearly_singular")
 
 
 @accepts_out
@@ -92,6 +93,9 @@ def linalg_det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n), as (...): 1 of empty matrices.
 
     Differentiable twice everywhere, any number of times where it is not 0. Raises RuntimeError for a wrong shape or dtype.
+
+    >>> lucid.linalg.det(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor(-2.0, requires_grad=False)
     """
     require_square("linalg.det", A)
     require_lapack_dtype("lu_cpu", A)
@@ -103,6 +107,9 @@ def linalg_slogdet(A: Tensor) -> SlogDet:
     """The sign of the determinant (of complex matrices det / abs(det)) and the logarithm of its size: 0 and -inf if it is 0.
 
     Raises RuntimeError for a wrong shape or dtype.
+
+    >>> lucid.linalg.slogdet(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    SlogDet(sign=Tensor(-1.0, requires_grad=False), logabsdet=Tensor(0.6931, requires_grad=False))
     """
     require_square("linalg.slogdet", A)
     require_lapack_dtype("lu_cpu", A)
@@ -110,18 +117,30 @@ def linalg_slogdet(A: Tensor) -> SlogDet:
 
 
 def det(input: Tensor) -> Tensor:
-    """`linalg.det`."""
+    """`linalg.det`.
+
+    >>> lucid.linalg.det(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor(-2.0, requires_grad=False)
+    """
     return linalg_det(input)
 
 
 @accepts_out
 def slogdet(input: Tensor) -> SlogDet:
-    """`linalg.slogdet`."""
+    """`linalg.slogdet`.
+
+    >>> lucid.linalg.slogdet(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    SlogDet(sign=Tensor(-1.0, requires_grad=False), logabsdet=Tensor(0.6931, requires_grad=False))
+    """
     return linalg_slogdet(input)
 
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant: NaN if that is negative, -inf if it is 0; of complex matrices the principal value."""
+    """The logarithm of the determinant: NaN if that is negative, -inf if it is 0; of complex matrices the principal value.
+
+    >>> lucid.logdet(lucid.tensor([[2.0, 0.0], [0.0, 0.5]]))
+    Tensor(0.0, requires_grad=False)
+    """
     require_square("logdet", input)
     require_lapack_dtype("lu_cpu", input)
     sign, logarithm = _slogdet(input)

@@ -5,9 +5,10 @@ import math
 from collections.abc import Sequence
 
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..elementwise.clamp import clip
@@ -30,7 +31,7 @@ def _euclidean_rule(needs: Sequence[bool], x: Tensor, y: Tensor) -> Vjp:
     return vjp
 
 
-_euclidean = Op("euclidean_distances", _euclidean_rule, saved_outputs=True)
+_euclidean = single_op("euclidean_distances", _euclidean_rule, saved_outputs=True)
 
 
 def _pair_rule(needs: Sequence[bool], x: Tensor, y: Tensor | None, *, p: int) -> Vjp:
@@ -58,8 +59,8 @@ def _pair_gradients(g: Tensor, distances: Tensor, x: Tensor, y: Tensor | None, p
     return x.new_zeros(x.shape).index_add(1, first, parts).index_add(1, second, -parts), None
 
 
-_pair_grad = Op("pair_distances_grad")
-_pair = Op("pair_distances", _pair_rule, saved_outputs=True)
+_pair_grad = operation("pair_distances_grad")
+_pair = single_op("pair_distances", _pair_rule, saved_outputs=True)
 
 
 def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
@@ -71,7 +72,7 @@ def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: 
     return vjp
 
 
-_largest = UnaryOp("max", _largest_rule, saved_outputs=True)
+_largest = single_op("max", _largest_rule, saved_outputs=True)
 
 
 def _lengths(difference: Tensor, p: float, skip_nan: bool = False) -> Tensor:
@@ -95,6 +96,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "us
     in PyTorch: those of near rows lose digits. `compute_mode` 'use_mm_for_euclid_dist' always does it,
     'donot_use_mm_for_euclid_dist' never. With p = inf, differences that are NaN are left out, as in PyTorch, and of several
     largest each gets the whole gradient. Raises RuntimeError for other dtypes than floats, other lengths and a negative `p`.
+
+    >>> lucid.cdist(lucid.tensor([[0.0, 0.0]]), lucid.tensor([[3.0, 4.0], [1.0, 0.0]]))
+    Tensor([[5.0, 1.0]], requires_grad=False)
     """
     for number, x in enumerate((x1, x2), 1):
         if not _dtypes.is_floating(require_tensor("cdist", x).dtype):
@@ -123,7 +127,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "us
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The `p`-norms of the differences of all pairs of different rows of a matrix, in the order of `combinations`."""
+    """The `p`-norms of the differences of all pairs of different rows of a matrix, in the order of `combinations`.
+
+    >>> F.pdist(lucid.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    Tensor([5.0000, 1.0000, 4.2426], requires_grad=False)
+    """
     if require_tensor("pdist", input).ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not _dtypes.is_floating(input.dtype):
@@ -140,6 +148,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The scalar product of `x1` and `x2` along `dim`, divided by their lengths, each counted as at least `eps`.
 
     They broadcast. Raises RuntimeError if neither is floating.
+
+    >>> F.cosine_similarity(lucid.tensor([[1.0, 0.0]]), lucid.tensor([[3.0, 4.0]]))
+    Tensor([0.6], requires_grad=False)
     """
     common = _dtypes.promote_types(x1.dtype, x2.dtype)
     if not _dtypes.is_floating(common):
@@ -158,5 +169,9 @@ def _unit_products(x1: Tensor, x2: Tensor, length1: Tensor, length2: Tensor, eps
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The `p`-norm of ``x1 - x2 + eps`` along the last dimension. They broadcast."""
+    """The `p`-norm of ``x1 - x2 + eps`` along the last dimension. They broadcast.
+
+    >>> F.pairwise_distance(lucid.tensor([[0.0, 0.0]]), lucid.tensor([[3.0, 4.0]]))
+    Tensor([5.0], requires_grad=False)
+    """
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import is_differentiated, require_tensor
 from .._out import accepts_out
@@ -69,9 +70,9 @@ def _eig_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_eigh = Op("eigh", _eigh_rule, saved_outputs=(0, 1))
-_eig = Op("eig", _eig_rule, saved_outputs=(0, 1))
-_eigh_grad, _eigvalsh, _eigvals = Op("eigh_grad"), Op("eigvalsh"), Op("eigvals")
+_eigh = operation("eigh", _eigh_rule, saved_outputs=(0, 1))
+_eig = operation("eig", _eig_rule, saved_outputs=(0, 1))
+_eigh_grad, _eigvalsh, _eigvals = operation("eigh_grad"), operation("eigvalsh"), operation("eigvals")
 
 
 def _hermitian_side(input: Tensor, UPLO: str) -> str:
@@ -83,8 +84,8 @@ def _hermitian_side(input: Tensor, UPLO: str) -> str:
     return side
 
 
-def _require_general(name: str, input: Tensor) -> None:
-    require_equal_sides(name, input)
+def _require_general(input: Tensor) -> None:
+    require_equal_sides("linalg.eig", input)
     if input._array.dtype.kind not in "fcV":
         raise RuntimeError(f"Unknown Complex ScalarType for {type_name(input.dtype)}")
     require_lapack_dtype("linalg_eig_out_cpu", input)
@@ -101,13 +102,20 @@ def eigh(input: Tensor, UPLO: str = "L") -> Eig:
     Only the lower triangles, with `UPLO` 'U' the upper ones, are read. Differentiable where the eigenvalues differ, in what does
     not depend on the signs (phases) of the vectors. Raises RuntimeError for a wrong shape or dtype, and LinAlgError, a
     RuntimeError, where the algorithm does not converge.
+
+    >>> lucid.linalg.eigh(lucid.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    Tensor([1.0, 2.0], requires_grad=False)
     """
     return Eig(*_eigh(input, uplo=_hermitian_side(input, UPLO)))
 
 
 @accepts_out
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues that `eigh` returns: differentiable everywhere where `eigh` is, and where they coincide."""
+    """The eigenvalues that `eigh` returns: differentiable everywhere where `eigh` is, and where they coincide.
+
+    >>> lucid.linalg.eigvalsh(lucid.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    Tensor([1.0, 3.0], requires_grad=False)
+    """
     side = _hermitian_side(input, UPLO)
     result: Tensor = _eigh(input, uplo=side)[0] if _differentiated(input) else _eigvalsh(input, uplo=side)
     return result
@@ -119,14 +127,22 @@ def eig(input: Tensor) -> Eig:
 
     Differentiable where the eigenvalues differ, in what does not depend on the phases of the vectors. Raises RuntimeError for a
     wrong shape or dtype and for inf and NaN. On a GPU it needs cuSOLVER 11.7.1 (CUDA 12.8).
+
+    >>> values, vectors = lucid.linalg.eig(lucid.tensor([[0.0, -1.0], [1.0, 0.0]]))
+    >>> values.imag.abs()
+    Tensor([1.0, 1.0], requires_grad=False)
     """
-    _require_general("linalg.eig", input)
+    _require_general(input)
     return Eig(*_eig(input))
 
 
 @accepts_out
 def eigvals(input: Tensor) -> Tensor:
-    """The eigenvalues that `eig` returns."""
-    _require_general("linalg.eig", input)
+    """The eigenvalues that `eig` returns.
+
+    >>> lucid.linalg.eigvals(lucid.tensor([[2.0, 0.0], [0.0, 2.0]]))
+    Tensor([2.0+0.0j, 2.0+0.0j], requires_grad=False)
+    """
+    _require_general(input)
     result: Tensor = _eig(input)[0] if _differentiated(input) else _eigvals(input)
     return result

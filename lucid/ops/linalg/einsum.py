@@ -41,6 +41,13 @@ def einsum(*args: Any) -> Tensor:
     a letter, which are broadcast as those of length 1 are; without ``->`` the result has the ellipsis and the letters that occur
     once, in alphabetic order. Several operands are multiplied two at a time, smallest intermediate results first. Raises
     RuntimeError or ValueError for equations that do not fit the operands.
+
+    >>> a, b = lucid.arange(6.0).view(2, 3), lucid.ones(3, 2)
+    >>> lucid.einsum("ij,jk->ik", a, b)
+    Tensor([[ 3.0,  3.0],
+            [12.0, 12.0]], requires_grad=False)
+    >>> lucid.einsum("ij->j", a)
+    Tensor([3.0, 5.0, 7.0], requires_grad=False)
     """
     equation, operands = _arguments(args)
     labels, wanted = _parsed(equation, tuple([operand.ndim for operand in operands]))

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import operation
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import anywhere, require_tensor
 from .._out import accepts_out
@@ -36,13 +37,17 @@ def _refusing(name: str) -> Any:
     return rule
 
 
-_ldl_factor = Op("ldl_factor", _refusing("linalg_ldl_factor_ex"), outputs=(0,))
-_ldl_solve = Op("ldl_solve", _refusing("linalg_ldl_solve"))
+_ldl_factor = operation("ldl_factor", _refusing("linalg_ldl_factor_ex"), outputs=(0,))
+_ldl_solve = operation("ldl_solve", _refusing("linalg_ldl_solve"))
 
 
 @accepts_out
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorEx:
-    """`ldl_factor` that reports in `info` the first pivot that is 0, counted from 1, or 0; with `check_errors` it raises."""
+    """`ldl_factor` that reports in `info` the first pivot that is 0, counted from 1, or 0; with `check_errors` it raises.
+
+    >>> lucid.linalg.ldl_factor_ex(lucid.tensor([[4.0, 2.0], [2.0, 3.0]])).info
+    Tensor(0, dtype=int32, requires_grad=False)
+    """
     name = "torch.linalg.ldl_factor_ex"
     require_inexact(name, require_tensor("linalg_ldl_factor_ex", A))
     if A.ndim < 2:
@@ -62,6 +67,11 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactor:
     blocks of 1 or 2 rows, beneath it L, and LAPACK's pivots. No gradient, as in PyTorch. Computed on the host.
 
     Raises RuntimeError for matrices that are not square, and where a pivot is 0.
+
+    >>> factors, pivots = lucid.linalg.ldl_factor(lucid.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> factors, pivots
+    (Tensor([[4.0, 0.0],
+            [0.5, 2.0]], requires_grad=False), Tensor([1, 2], dtype=int32, requires_grad=False))
     """
     factors = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
     return LDLFactor(factors.LD, factors.pivots)
@@ -69,7 +79,13 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactor:
 
 @accepts_out
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solutions of ``A @ X = B`` by what `ldl_factor` returns of `A`. No gradient, as in PyTorch. Computed on the host."""
+    """The solutions of ``A @ X = B`` by what `ldl_factor` returns of `A`. No gradient, as in PyTorch. Computed on the host.
+
+    >>> factors, pivots = lucid.linalg.ldl_factor(lucid.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> lucid.linalg.ldl_solve(factors, pivots, lucid.tensor([[6.0], [5.0]]))
+    Tensor([[1.0],
+            [1.0]], requires_grad=False)
+    """
     name = "torch.linalg.ldl_solve"
     require_inexact(name, LD)
     if LD.ndim < 2 or B.ndim < 2:

@@ -16,6 +16,10 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """(U, S, V) with ``U diag(S) V^H`` near the matrix `A`, or each of a stack, or ``A - M``: its `q` largest singular values.
 
     The random projection is sharpened by `niter` power iterations. Raises ValueError for less than two dimensions.
+
+    >>> u, s, v = lucid.svd_lowrank(lucid.randn(20, 5), q=2)
+    >>> u.shape, s.shape, v.shape
+    (lucid.Size([20, 2]), lucid.Size([2]), lucid.Size([5, 2]))
     """
     if require_tensor("svd_lowrank", A).ndim < 2:
         raise ValueError(f"not enough values to unpack (expected 2, got {A.ndim})")
@@ -34,6 +38,10 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
     `q` is 6, or less for smaller matrices. Raises ValueError for a `q` beyond the sides of the matrix and a negative `niter`,
     RuntimeError for integers.
+
+    >>> u, s, v = lucid.pca_lowrank(lucid.randn(20, 5), q=2)
+    >>> u.shape, s.shape, v.shape
+    (lucid.Size([20, 2]), lucid.Size([2]), lucid.Size([5, 2]))
     """
     if require_tensor("pca_lowrank", A).ndim < 2:
         raise ValueError(f"not enough values to unpack (expected 2, got {A.ndim})")

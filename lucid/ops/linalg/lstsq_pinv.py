@@ -4,9 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ... import _dtypes
+from ... import _dtypes, _recording
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...backends.common.linalg import LinAlgError
 from ...tensor import Tensor
 from .._methods import register
@@ -71,6 +72,9 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
     `atol` is 0 and `rtol` max(m, n) times the resolution of the dtype, or 0 if an `atol` is given; tensors broadcast with the
     batch. `tol` is an `atol` of old. With `hermitian` the eigenvalues of Hermitian matrices are counted. Raises RuntimeError for
     a wrong shape or dtype.
+
+    >>> lucid.linalg.matrix_rank(lucid.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    Tensor(1, requires_grad=False)
     """
     name = "torch.linalg.matrix_rank"
     if tol is not None:
@@ -99,6 +103,9 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
 
     With 'nuc' that comes from singular values, and is NaN of zeros. Raises RuntimeError for another `p` and a wrong shape or
     dtype.
+
+    >>> lucid.linalg.cond(lucid.tensor([[10.0, 0.0], [0.0, 2.0]]))
+    Tensor(5.0, requires_grad=False)
     """
     if p not in (None, "fro", "nuc", *MATRIX_ORDERS):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
@@ -131,7 +138,7 @@ def _pinv_gradient(g: Tensor, a: Tensor, inverse: Tensor) -> Tensor:
             + (eye(rows, **kind) - a @ inverse) @ (upstream @ inverse @ turned) - turned @ g @ turned)
 
 
-_pinv = Op("pinv", lambda needs, a, atol, rtol, *, hermitian: lambda g, y: (_pinv_gradient(g, a, y), None, None),
+_pinv = operation("pinv", lambda needs, a, atol, rtol, *, hermitian: lambda g, y: (_pinv_gradient(g, a, y), None, None),
            saved_outputs=True)
 
 
@@ -142,6 +149,10 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     Singular values up to max(atol, rtol * the largest) count as 0, with the defaults of `matrix_rank`; `rcond` is an `rtol` of
     old. With `hermitian` the eigenvalues of Hermitian matrices take their place. Differentiable where the rank stays the same.
     Raises RuntimeError for a wrong shape or dtype.
+
+    >>> lucid.linalg.pinv(lucid.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    Tensor([[0.5, 0.0],
+            [0.0, 0.0]], requires_grad=False)
     """
     if require_tensor("linalg.pinv", input).ndim < 2 or not _dtypes.is_differentiable(input._array.dtype):
         raise RuntimeError(f"linalg.pinv({type_name(input.dtype)}{{{list(input.shape)}}}): expected a tensor with 2 or more "
@@ -161,7 +172,12 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """`linalg.pinv`, with another default of `rcond`."""
+    """`linalg.pinv`, with another default of `rcond`.
+
+    >>> lucid.linalg.pinv(lucid.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    Tensor([[0.5, 0.0],
+            [0.0, 0.0]], requires_grad=False)
+    """
     return pinv(input, rcond)
 
 
@@ -180,7 +196,16 @@ def _lstsq_rule(needs: Any, a: Tensor, b: Tensor, *, rcond: float, driver: str) 
     return vjp
 
 
-_lstsq = Op("lstsq", _lstsq_rule, outputs=(0,))
+_lstsq = operation("lstsq", _lstsq_rule, outputs=(0,))
+
+
+@_recording.as_it_is  # a replay looks too
+def _require_full_rank(name: str, rank: Tensor, most: int) -> None:
+    """Raise LinAlgError unless all ranks are `most`."""
+    if anywhere(rank != most):
+        number = next(number for number in numbers(rank) if number < most)
+        raise LinAlgError(f"{name}: The least squares solution could not be computed because the input matrix does not have full "
+                          f"rank (error code: {number + 1}).")
 
 
 @accepts_out
@@ -194,6 +219,11 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     the squared norms (..., k), where m > n and all ranks are n (not 'gelsy'); `rank` (not 'gels', the only one on a GPU),
     `singular_values` ('gelsd' and 'gelss'); else they are empty. Raises RuntimeError for arguments that do not fit, and
     LinAlgError, a RuntimeError, for 'gels' where a rank is not full.
+
+    >>> a, b = lucid.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), lucid.tensor([[1.0], [3.0], [5.0]])
+    >>> lucid.linalg.lstsq(a, b).solution  # the line 1 + 2 x
+    Tensor([[1.0],
+            [2.0]], requires_grad=False)
     """
     name = "torch.linalg.lstsq"
     if require_tensor(name, input).ndim < 2:
@@ -227,13 +257,10 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     if given is not input:
         own = tuple(slice(n) for n in lead)
         rank, values = rank[own], values[own]  # of the matrices as they were given
-    full = not anywhere(rank != min(rows, columns))
-    if driver == "gels" and not full:
-        number = next(number for number in numbers(rank) if number < min(rows, columns))
-        raise LinAlgError(f"{name}: The least squares solution could not be computed because the input matrix does not have full "
-                          f"rank (error code: {number + 1}).")
+    if driver == "gels":
+        _require_full_rank(name, rank, min(rows, columns))
     residuals = input.new_empty(0, dtype=values.dtype)
-    if rows > columns and full and driver != "gelsy":
+    if rows > columns and driver != "gelsy" and (driver == "gels" or not anywhere(rank != columns)):
         error = (input @ solution - b).abs()
         residuals = (error * error).sum(-2)
     return LeastSquares(solution.squeeze(-1) if vector else solution, residuals,

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...autograd.op import Op, Vjp
+from ... import _recording
+from ...autograd.calls import operation
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, numbers, require_tensor
@@ -83,8 +85,8 @@ def _lu_factor_rule(needs: Any, a: Tensor, *, pivot: bool) -> Vjp:
     return vjp
 
 
-_lu_factor = Op("lu_factor", _lu_factor_rule, saved_outputs=(0, 1), outputs=(0,))
-_permutation = Op("lu_permutation")
+_lu_factor = operation("lu_factor", _lu_factor_rule, saved_outputs=(0, 1), outputs=(0,))
+_permutation = operation("lu_permutation")
 
 
 def _unit_lower(square: Tensor) -> Tensor:
@@ -104,6 +106,7 @@ def _factor(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     return compact, pivots, info
 
 
+@_recording.as_it_is  # a replay looks too
 def _require_factor(name: str, info: Tensor) -> None:
     """Raise RuntimeError for a zero on the diagonal of U."""
     if not anywhere(info):
@@ -124,6 +127,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
 
     Without `pivot` no rows are swapped, on every device. Raises RuntimeError for a wrong shape or dtype, and for a zero on the
     diagonal of U.
+
+    >>> lucid.linalg.lu_factor(lucid.tensor([[0.0, 1.0], [2.0, 4.0]])).pivots
+    Tensor([2, 2], dtype=int32, requires_grad=False)
     """
     compact, pivots, info = _factor("linalg.lu_factor", A, pivot)
     _require_factor("linalg.lu_factor", info)
@@ -134,6 +140,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorEx:
     """`lu_factor` with the number of the first zero on the diagonal of U, or 0, in `info`, int32 (...). With `check_errors` it
     raises RuntimeError.
+
+    >>> lucid.linalg.lu_factor_ex(lucid.zeros(2, 2)).info  # the first pivot that is 0
+    Tensor(1, dtype=int32, requires_grad=False)
     """
     compact, pivots, info = _factor("linalg.lu_factor", A, pivot)
     if check_errors:
@@ -147,6 +156,11 @@ def lu(A: Tensor, *, pivot: bool = True) -> LU:
     ones on the diagonal, U (..., k, n) upper triangular. Without `pivot` P is empty, and no rows are swapped.
 
     Raises RuntimeError for a wrong shape or dtype.
+
+    >>> p, l, u = lucid.linalg.lu(lucid.tensor([[0.0, 1.0], [2.0, 4.0]]))
+    >>> u
+    Tensor([[2.0, 4.0],
+            [0.0, 1.0]], requires_grad=False)
     """
     compact, pivots, _ = _factor("linalg.lu", A, pivot)
     return _unpack(compact, pivots, True, bool(pivot))
@@ -157,6 +171,11 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """P, L and U of what `linalg.lu_factor` returns. P is empty without `unpack_pivots`, L and U without `unpack_data`.
 
     Raises RuntimeError for pivots that are not int32.
+
+    >>> a = lucid.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> p, l, u = lucid.lu_unpack(*lucid.lu(a))
+    >>> lucid.allclose(p @ l @ u, a)
+    True
     """
     if unpack_pivots and require_tensor("lu_unpack", LU_pivots).dtype.name != "int32":
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this "
@@ -184,6 +203,11 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
     `B` is (..., n, k), or (..., k, n) without `left`; batches are broadcast. Raises RuntimeError for shapes and dtypes that do
     not fit.
+
+    >>> factors, pivots = lucid.linalg.lu_factor(lucid.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> lucid.linalg.lu_solve(factors, pivots, lucid.tensor([[2.0], [2.0]]))
+    Tensor([[1.0],
+            [0.5]], requires_grad=False)
     """
     name = "linalg.lu_solve"
     require_equal_sides(f"torch.{name}", LU)
@@ -218,13 +242,25 @@ def _solve(factors: Tensor, order: Tensor, b: Tensor, turned: bool) -> Tensor:
 
 @accepts_out
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """`linalg.lu_solve` with the arguments of old."""
+    """`linalg.lu_solve` with the arguments of old.
+
+    >>> a, b = lucid.tensor([[2.0, 0.0], [0.0, 4.0]]), lucid.tensor([[2.0], [2.0]])
+    >>> lucid.lu_solve(b, *lucid.lu(a))
+    Tensor([[1.0],
+            [0.5]], requires_grad=False)
+    """
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
 @accepts_out
 def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """The factors and pivots of `linalg.lu_factor`; with `get_infos` what `linalg.lu_factor_ex` returns, and no error."""
+    """The factors and pivots of `linalg.lu_factor`; with `get_infos` what `linalg.lu_factor_ex` returns, and no error.
+
+    >>> factors, pivots = lucid.lu(lucid.tensor([[0.0, 1.0], [2.0, 4.0]]))
+    >>> factors, pivots
+    (Tensor([[2.0, 4.0],
+            [0.0, 1.0]], requires_grad=False), Tensor([2, 2], dtype=int32, requires_grad=False))
+    """
     return tuple(lu_factor_ex(A, pivot=pivot) if get_infos else lu_factor(A, pivot=pivot))
 
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import BinaryOp, Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import operator, reduce_to, reflected, require_tensor
@@ -18,7 +19,7 @@ METHODS = ("matmul", "mm", "bmm", "mv", "dot", "outer", "ger", "vdot")
 def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Vjp:
     needs_a, needs_b = needs
     a_shape, b_shape = a._array.shape, b._array.shape
-    rows, columns = _as_matrices(a_shape, b_shape)
+    rows, columns = (a_shape, b_shape) if len(a_shape) > 1 < len(b_shape) else _as_matrices(a_shape, b_shape)
     a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
 
     def vjp(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
@@ -58,7 +59,7 @@ def _dot_rule(needs: Any, a: Tensor, b: Tensor) -> Vjp:
     return lambda g, y: (g * conjugate(b) if needs_a else None, g * conjugate(a) if needs_b else None)
 
 
-def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Vjp:
+def linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Vjp:
     needs_x, needs_weight, _ = needs
     x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
@@ -76,10 +77,10 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     return vjp
 
 
-_matmul = BinaryOp("matmul", _matmul_rule)
-_dot = BinaryOp("dot", _dot_rule)
-_linear = Op("linear", _linear_rule)
-_linear_grad = Op("linear_grad")
+_matmul = single_op("matmul", _matmul_rule)
+_dot = single_op("dot", _dot_rule)
+_linear = single_op("linear", linear_rule)
+_linear_grad = operation("linear_grad", operands=3, attributes=("with_bias",))
 
 
 def _rows(t: Tensor) -> Tensor:
@@ -95,7 +96,10 @@ def _rows(t: Tensor) -> Tensor:
 
 def _check(name: str, a: Tensor, b: Tensor) -> None:
     """Raise RuntimeError for operands that PyTorch refuses: of two dtypes, on two devices, or bool."""
-    x, y = require_tensor(name, a)._array, require_tensor(name, b)._array
+    if a.__class__ is not Tensor or b.__class__ is not Tensor:
+        require_tensor(name, a)
+        require_tensor(name, b)
+    x, y = a._array, b._array
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
                            f"{_c_name(x.dtype)} != {_c_name(y.dtype)}")
@@ -119,6 +123,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product of vectors, matrices or stacks of matrices, which are broadcast; of two vectors, their dot product.
 
     Both have the same dtype; integers work, bools do not. Raises RuntimeError if the sizes do not fit.
+
+    >>> lucid.matmul(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]), lucid.tensor([1.0, 10.0]))
+    Tensor([21.0, 43.0], requires_grad=False)
+    >>> (lucid.ones(5, 2, 3) @ lucid.ones(3, 4)).shape
+    lucid.Size([5, 2, 4])
     """
     _check("matmul", input, other)
     a, b = input._array.shape, other._array.shape
@@ -165,7 +174,11 @@ def check_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
 
 @accepts_out
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices. Raises RuntimeError for other ranks and sizes that do not fit."""
+    """The product of two matrices. Raises RuntimeError for other ranks and sizes that do not fit.
+
+    >>> lucid.mm(lucid.tensor([[1.0, 2.0]]), lucid.tensor([[3.0], [4.0]]))
+    Tensor([[11.0]], requires_grad=False)
+    """
     if input._array.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2._array.ndim != 2:
@@ -175,7 +188,13 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @accepts_out
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices (b, n, k) and (b, k, m), pair by pair."""
+    """The products of two stacks of matrices (b, n, k) and (b, k, m), pair by pair.
+
+    >>> lucid.bmm(lucid.ones(2, 1, 3), lucid.ones(2, 3, 2))
+    Tensor([[[3.0, 3.0]],
+    <BLANKLINE>
+            [[3.0, 3.0]]], requires_grad=False)
+    """
     a, b = input._array.shape, mat2._array.shape
     for number, shape in ((1, a), (2, b)):
         if len(shape) != 3:
@@ -188,7 +207,11 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @accepts_out
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector. (n, m) and (m,) to (n,). Raises RuntimeError for other shapes.
+
+    >>> lucid.mv(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]), lucid.tensor([1.0, 10.0]))
+    Tensor([21.0, 43.0], requires_grad=False)
+    """
     if input._array.ndim != 2 or vec._array.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     return matmul(input, vec)
@@ -196,7 +219,11 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 @accepts_out
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements."""
+    """The sum of the products of two vectors' elements. Raises RuntimeError for other dimensions and different lengths.
+
+    >>> lucid.dot(lucid.tensor([1.0, 2.0]), lucid.tensor([3.0, 4.0]))
+    Tensor(11.0, requires_grad=False)
+    """
     a, b = require_tensor("dot", input)._array.shape, require_tensor("dot", tensor)._array.shape
     if len(a) != 1 or len(b) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
@@ -212,13 +239,22 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 @accepts_out
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """`dot` with the complex conjugate of `input`."""
+    """`dot` with the complex conjugate of `input`.
+
+    >>> lucid.vdot(lucid.tensor([1j, 2]), lucid.tensor([1j, 1]))
+    Tensor(3.0+0.0j, requires_grad=False)
+    """
     return dot(conjugate(input), other)
 
 
 @accepts_out(castable=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The products of all pairs of elements of two vectors, as a matrix."""
+    """The products of all pairs of elements of two vectors, as a matrix.
+
+    >>> lucid.ger(lucid.tensor([1, 2]), lucid.tensor([3, 4]))
+    Tensor([[3, 4],
+            [6, 8]], requires_grad=False)
+    """
     for name, t in (("self", input), ("vec2", vec2)):
         if t._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
@@ -232,6 +268,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` for `input` (..., in), `weight` (out, in) or (in,), and `bias` (out,) or None.
 
     All have one dtype. Raises RuntimeError if dtypes or sizes do not fit.
+
+    >>> F.linear(lucid.tensor([[1.0, 2.0]]), lucid.tensor([[1.0, 1.0], [0.0, 10.0]]), lucid.tensor([0.5, 0.0]))
+    Tensor([[ 3.5, 20.0]], requires_grad=False)
     """
     x, w = require_tensor("linear", input)._array, require_tensor("linear", weight)._array
     if w.ndim != 2 or x.ndim == 0 or x.dtype != w.dtype or x.shape[-1] != w.shape[1] or (

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ... import _dtypes
+from ... import _dtypes, _recording
 from ...autograd.errors import type_name
 from ...backends import to_host
 from ...backends.common.linalg import LinAlgError
@@ -14,12 +14,21 @@ from ..elementwise.arithmetic import conjugate
 
 
 def adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of each matrix (the property `mH`)."""
+    """The conjugate transpose of each matrix (the property `mH`).
+
+    >>> lucid.zeros(5, 2, 3, dtype=lucid.complex64).mH.shape
+    lucid.Size([5, 3, 2])
+    """
     return conjugate(matrix).mT
 
 
 def matrix_adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of one matrix (the property `H`); a number is its own."""
+    """The conjugate transpose of one matrix (the property `H`); a number is its own.
+
+    >>> lucid.tensor([[1 + 1j, 2], [3, 4]]).H
+    Tensor([[1.0-1.0j, 3.0-0.0j],
+            [2.0-0.0j, 4.0-0.0j]], requires_grad=False)
+    """
     if matrix.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {matrix.ndim}-D tensor.")
     return adjoint(matrix) if matrix.ndim else conjugate(matrix)
@@ -79,6 +88,7 @@ def all_gradients(gradients: list[Any], count: int) -> list[Any]:
     return gradients + [None] * (count - len(gradients))
 
 
+@_recording.as_it_is  # a replay looks too
 def require_success(name: str, info: Tensor, problem: str) -> None:
     """Raise LinAlgError for the first element of `info` that is not 0; it takes the place of `{info}` in `problem`."""
     if info.is_meta:

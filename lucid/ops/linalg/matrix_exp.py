@@ -28,6 +28,10 @@ def matrix_exp(input: Tensor) -> Tensor:
     evaluated with few products (Paterson and Stockmeyer, 1973; Bader, Blanes and Casas, "Computing the matrix exponential
     with an optimized Taylor polynomial approximation", 2019, say why it is preferred to a Pade approximant: no system to
     solve). Half precision is computed in float32. Raises RuntimeError for other dtypes and shapes.
+
+    >>> lucid.matrix_exp(lucid.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    Tensor([[1.0, 1.0],
+            [0.0, 1.0]], requires_grad=False)
     """
     require_square("linalg.matrix_exp", input)
     if input.numel() == 0:

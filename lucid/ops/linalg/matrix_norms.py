@@ -22,6 +22,10 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
     `ord` 'fro': the square root of the sum of squares; 'nuc': the sum of the singular values; 2 and -2: the largest and the
     smallest of them; 1 and -1: the largest and the smallest sum of sizes in a column; inf and -inf: in a row. Raises
     RuntimeError for another `ord`, wrong dimensions and integers.
+
+    >>> x = lucid.tensor([[3.0, 0.0], [0.0, 4.0]])
+    >>> lucid.linalg.matrix_norm(x), lucid.linalg.matrix_norm(x, ord=2)
+    (Tensor(5.0, requires_grad=False), Tensor(4.0, requires_grad=False))
     """
     name = "linalg.matrix_norm"
     require_matrix(name, input)
@@ -60,6 +64,9 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
 
     Without `ord` it is the 2-norm of all elements, or of those along `dim`. Raises RuntimeError for an `ord` with neither
     one nor two dimensions.
+
+    >>> lucid.linalg.norm(lucid.tensor([3.0, 4.0])), lucid.linalg.norm(lucid.tensor([3.0, -4.0]), ord=1)
+    (Tensor(5.0, requires_grad=False), Tensor(7.0, requires_grad=False))
     """
     if dim is None and ord is None:
         return vector_norm(input, 2, None, keepdim, dtype=dtype)

@@ -24,6 +24,11 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
 
     Raises RuntimeError for integers and bools, for 'nuc' over another number of dimensions, and for no elements where the norm of
     nothing is not defined (`p` inf or < 0).
+
+    >>> lucid.norm(lucid.tensor([[3.0, 4.0], [5.0, 12.0]]), dim=1)
+    Tensor([ 5.0, 13.0], requires_grad=False)
+    >>> lucid.norm(lucid.tensor([3.0, 4.0]), p=1)
+    Tensor(7.0, requires_grad=False)
     """
     if dtype is not None:
         input = input.to(_dtypes.as_dtype(dtype))
@@ -38,13 +43,21 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The norm of order `p` of ``input - other``."""
+    """The norm of order `p` of ``input - other``.
+
+    >>> lucid.dist(lucid.tensor([1.0, 2.0]), lucid.tensor([4.0, 6.0]))
+    Tensor(5.0, requires_grad=False)
+    """
     return norm(require_tensor("dist", input) - other, p)
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     """The norm of order `pow` over all dimensions but `dim`, each of them kept with length 1; over all, a 0-d tensor, if
     `dim` is -1.
+
+    >>> lucid.norm_except_dim(lucid.tensor([[3.0, 4.0], [5.0, 12.0]]))
+    Tensor([[ 5.0],
+            [13.0]], requires_grad=False)
     """
     if dim == -1:
         return norm(v, pow)
@@ -58,6 +71,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """`input` with each slice along `dim` whose `p`-norm is above `maxnorm` scaled down to that norm.
 
     Raises RuntimeError for fewer than two dimensions, a `p` that is not positive and a negative `maxnorm`.
+
+    >>> lucid.renorm(lucid.tensor([[3.0, 4.0], [0.3, 0.4]]), p=2, dim=0, maxnorm=1.0)
+    Tensor([[0.6, 0.8],
+            [0.3, 0.4]], requires_grad=False)
     """
     if not _dtypes.is_differentiable(require_tensor("renorm", input).dtype):
         raise NotImplementedError(f"\"renorm\" not implemented for '{type_name(input.dtype)}'")

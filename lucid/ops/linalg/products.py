@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
 from .._methods import register
@@ -29,7 +30,11 @@ METHODS = ("inner", "kron", "cross", "trace", "matrix_power")
 
 @accepts_out
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products over the last dimension of both; a 0-d tensor multiplies. Raises RuntimeError if lengths differ."""
+    """The sums of products over the last dimension of both; a 0-d tensor multiplies. Raises RuntimeError if lengths differ.
+
+    >>> lucid.inner(lucid.tensor([[1, 2], [3, 4]]), lucid.tensor([1, 10]))
+    Tensor([21, 43], requires_grad=False)
+    """
     a, b = require_tensor("inner", input)._array.shape, require_tensor("inner", other)._array.shape
     if not a or not b:
         return input * other
@@ -47,6 +52,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
     The other dimensions of `a` come first, then those of `b`. Raises RuntimeError if lengths do not fit; of two different
     lengths one may be 1.
+
+    >>> lucid.tensordot(lucid.ones(2, 3, 4), lucid.ones(3, 4, 5), dims=2).shape
+    lucid.Size([2, 5])
     """
     x, y = require_tensor("tensordot", a)._array, require_tensor("tensordot", b)._array
     if isinstance(dims, Tensor):
@@ -99,12 +107,16 @@ def _kron_rule(needs: Sequence[bool], a: Tensor, b: Tensor) -> Vjp:
     return vjp
 
 
-_kron = Op("kron", _kron_rule)
+_kron = single_op("kron", _kron_rule)
 
 
 @accepts_out
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: each element of `input` in turn times all of `other`. Missing dimensions are 1, in front."""
+    """The Kronecker product: each element of `input` in turn times all of `other`. Missing dimensions are 1, in front.
+
+    >>> lucid.kron(lucid.tensor([1, 10]), lucid.tensor([1, 2, 3]))
+    Tensor([ 1,  2,  3, 10, 20, 30], requires_grad=False)
+    """
     return _kron(*promote("kron", require_tensor("kron", input), require_tensor("kron", other)))
 
 
@@ -116,12 +128,16 @@ def _cross_rule(needs: Sequence[bool], a: Tensor, b: Tensor, *, axis: int) -> Vj
     return vjp
 
 
-_cross = Op("cross", _cross_rule)
+_cross = single_op("cross", _cross_rule)
 
 
 @accepts_out
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product of vectors of three elements along `dim`; both are broadcast. Raises RuntimeError for other lengths."""
+    """The cross product of vectors of three elements along `dim`; both are broadcast. Raises RuntimeError for other lengths.
+
+    >>> lucid.linalg.cross(lucid.tensor([1.0, 0.0, 0.0]), lucid.tensor([0.0, 1.0, 0.0]))
+    Tensor([0.0, 0.0, 1.0], requires_grad=False)
+    """
     name = "linalg.cross"
     x, y = require_tensor(name, input)._array, require_tensor(name, other)._array
     if x.ndim != y.ndim:
@@ -142,7 +158,11 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @accepts_out
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """`linalg.cross`; without `dim` along the first dimension of length 3, and RuntimeError if there is none."""
+    """`linalg.cross`; without `dim` along the first dimension of length 3, and RuntimeError if there is none.
+
+    >>> lucid.cross(lucid.tensor([1.0, 0.0, 0.0]), lucid.tensor([0.0, 1.0, 0.0]), dim=0)
+    Tensor([0.0, 0.0, 1.0], requires_grad=False)
+    """
     if dim is None:
         shape = require_tensor("cross", input)._array.shape
         if input.ndim != require_tensor("cross", other).ndim:
@@ -155,7 +175,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 @accepts_out
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix; of integers as int64. Raises RuntimeError for another number of dimensions."""
+    """The sum of the diagonal of a matrix; of integers as int64. Raises RuntimeError for another number of dimensions.
+
+    >>> lucid.trace(lucid.tensor([[1, 2], [3, 4]]))
+    Tensor(5, requires_grad=False)
+    """
     if require_tensor("trace", input).ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input._array.dtype.kind == "b":
@@ -165,7 +189,11 @@ def trace(input: Tensor) -> Tensor:
 
 @accepts_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums along `dim` of ``conj(x) * y``, broadcast. Raises RuntimeError for integers and for two dtypes."""
+    """The sums along `dim` of ``conj(x) * y``, broadcast. Raises RuntimeError for integers and for two dtypes.
+
+    >>> lucid.linalg.vecdot(lucid.tensor([[1.0, 2.0], [3.0, 4.0]]), lucid.tensor([1.0, 10.0]))
+    Tensor([21.0, 43.0], requires_grad=False)
+    """
     name = "linalg.vecdot"
     require_inexact(name, x)
     if require_tensor(name, y)._array.dtype != x._array.dtype:
@@ -209,6 +237,9 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of at least two matrices, multiplied in the cheapest order; the first and the last may be vectors.
 
     Raises RuntimeError for other ranks, and for sizes and dtypes that do not fit.
+
+    >>> lucid.linalg.multi_dot([lucid.ones(1, 2), lucid.ones(2, 3), lucid.ones(3, 1)])
+    Tensor([[6.0]], requires_grad=False)
     """
     name, count = "multi_dot()", len(tensors)
     if count < 2:
@@ -239,7 +270,11 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of matrices, multiplied in the cheapest order: `linalg.multi_dot` of old."""
+    """The product of matrices, multiplied in the cheapest order: `linalg.multi_dot` of old.
+
+    >>> lucid.chain_matmul(lucid.ones(1, 2), lucid.ones(2, 3), lucid.ones(3, 1))
+    Tensor([[6.0]], requires_grad=False)
+    """
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     given: Sequence[Tensor] = matrices[0] if isinstance(matrices[0], (list, tuple)) else matrices
@@ -254,6 +289,10 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """The product of `n` times each square matrix, by repeated squaring; negative powers are those of the inverse.
 
     Raises TypeError for an `n` that is no integer, RuntimeError for a wrong shape, LinAlgError for singular matrices and n < 0.
+
+    >>> lucid.linalg.matrix_power(lucid.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    Tensor([[1.0, 3.0],
+            [0.0, 1.0]], requires_grad=False)
     """
     name = "linalg.matrix_power"
     require_equal_sides(name, input)
@@ -281,6 +320,11 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, along a new last dimension; N is the last length of `x` if it is None.
 
     Integers give int64. Raises RuntimeError for bools and for N < 2.
+
+    >>> lucid.linalg.vander(lucid.tensor([1, 2, 3]))
+    Tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]], requires_grad=False)
     """
     if require_tensor("linalg.vander", x)._array.dtype.kind == "b":
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
@@ -301,6 +345,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers N - 1 to 0, or with `increasing` 0 to N - 1, of each element of a vector, as columns.
 
     Raises RuntimeError for more dimensions and a negative N.
+
+    >>> lucid.vander(lucid.tensor([1, 2, 3]))
+    Tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]], requires_grad=False)
     """
     if require_tensor("vander", x).ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import is_differentiated, require_tensor
@@ -79,9 +80,9 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Vjp:
     return vjp
 
 
-_geqrf = Op("geqrf", _geqrf_rule)
-_qr = Op("qr", _qr_rule, saved_outputs=(0, 1))
-_qr_grad = Op("qr_grad")
+_geqrf = operation("geqrf", _geqrf_rule)
+_qr = operation("qr", _qr_rule, saved_outputs=(0, 1))
+_qr_grad = operation("qr_grad")
 
 
 @accepts_out
@@ -90,6 +91,11 @@ def geqrf(input: Tensor) -> GEQRF:
     Householder reflectors below it, and their factors `tau` (..., min(m, n)): what `linalg.householder_product` takes.
 
     Not differentiable. Raises RuntimeError for less than two dimensions, NotImplementedError for integers and half precision.
+
+    >>> a, tau = lucid.geqrf(lucid.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> a.triu().abs()  # R of the QR decomposition, up to signs
+    Tensor([[5.0, 2.2],
+            [0.0, 0.4]], requires_grad=False)
     """
     if require_tensor("geqrf", input).ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
@@ -104,6 +110,11 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
     With k = min(m, n), Q is (..., m, k) and R (..., k, n); with `mode` 'complete' (..., m, m) and (..., m, n). Mode 'r'
     leaves Q empty. Differentiable where the first k columns of A are independent, but not in mode 'r', nor in mode
     'complete' with m > n: `backward` raises RuntimeError. So does this for another mode and a wrong rank or dtype.
+
+    >>> a = lucid.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> q, r = lucid.linalg.qr(a)
+    >>> lucid.allclose(q @ r, a), lucid.allclose(q.T @ q, lucid.eye(2), atol=1e-6)
+    (True, True)
     """
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
@@ -114,7 +125,13 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
 
 @accepts_out
 def torch_qr(input: Tensor, some: bool = True) -> QR:
-    """`linalg.qr` as it was: mode 'reduced' if `some`, else 'complete'."""
+    """`linalg.qr` as it was: mode 'reduced' if `some`, else 'complete'.
+
+    >>> q, r = lucid.qr(lucid.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> r.abs()
+    Tensor([[5.0, 2.2],
+            [0.0, 0.4]], requires_grad=False)
+    """
     return qr(input, "reduced" if some else "complete")
 
 
@@ -127,6 +144,11 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     It is 1 - V (1 + tau S)^-1 tau V^H, S being the strict upper triangle of V^H V: one triangular system instead of a loop
     over reflectors (Joffrin, Low, Quintana-Orti and van de Geijn, "Accumulating Householder transformations, revisited",
     2006), and so differentiable. Raises RuntimeError for other shapes and dtypes.
+
+    >>> q = lucid.linalg.householder_product(*lucid.geqrf(lucid.tensor([[3.0], [4.0]])))
+    >>> q.abs()
+    Tensor([[0.6],
+            [0.8]], requires_grad=False)
     """
     name = "torch.linalg.householder_product"
     _check_reflectors(name, input, tau)
@@ -196,8 +218,8 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Vjp:
     return vjp
 
 
-_svd = Op("svd", _svd_rule, saved_outputs=(0, 1, 2))
-_svdvals = Op("svdvals")
+_svd = operation("svd", _svd_rule, saved_outputs=(0, 1, 2))
+_svdvals = operation("svdvals")
 
 
 def _require_svd(A: Tensor, driver: str | None) -> None:
@@ -214,6 +236,10 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     U is (..., m, m) and Vh (..., n, n), or without `full_matrices` (..., m, k) and (..., k, n), k = min(m, n). Differentiable
     where the singular values differ, in what does not depend on the signs (phases) of the vectors. Raises RuntimeError for a
     wrong rank or dtype, and LinAlgError, a RuntimeError, for NaN and inf. A `driver` is for GPUs only, where CuPy chooses.
+
+    >>> u, s, vh = lucid.linalg.svd(lucid.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    >>> s
+    Tensor([4.0, 3.0], requires_grad=False)
     """
     _require_svd(A, driver)
     return SVD(*_svd(A, full_matrices=full_matrices))
@@ -221,7 +247,11 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @accepts_out
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values of matrices (..., m, n), falling: real, (..., min(m, n)). Raises what `svd` raises."""
+    """The singular values of matrices (..., m, n), falling: real, (..., min(m, n)). Raises what `svd` raises.
+
+    >>> lucid.linalg.svdvals(lucid.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    Tensor([4.0, 3.0], requires_grad=False)
+    """
     _require_svd(A, driver)
     if is_differentiated(A):  # the gradient needs the vectors, which take half of the time
         return SVD(*_svd(A, full_matrices=False)).S
@@ -238,7 +268,12 @@ class OldSVD(NamedTuple):
 
 @accepts_out
 def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldSVD:
-    """`linalg.svd` as it was: reduced if `some`, with V in the place of its adjoint; without `compute_uv` U and V are zeros."""
+    """`linalg.svd` as it was: reduced if `some`, with V in the place of its adjoint; without `compute_uv` U and V are zeros.
+
+    >>> u, s, v = lucid.svd(lucid.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    >>> s
+    Tensor([4.0, 3.0], requires_grad=False)
+    """
     U, S, Vh = svd(input, full_matrices=not some)
     if not compute_uv:
         rows, columns = input._array.shape[-2:]
@@ -249,11 +284,48 @@ def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldS
 
 @accepts_out
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """`linalg.householder_product`."""
+    """`linalg.householder_product`.
+
+    >>> a = lucid.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> q = lucid.orgqr(*lucid.geqrf(a))
+    >>> lucid.allclose(q.T @ q, lucid.eye(2), atol=1e-6)
+    True
+    """
     return householder_product(input, input2)
 
 
-SPECIAL_METHODS = {"svd": torch_svd.without_out, "qr": torch_qr.without_out, "orgqr": orgqr.without_out}
+@accepts_out
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """``Q @ input3`` for the orthogonal (m, m) matrix Q of Householder's vectors below the diagonal of `input` (..., m, k), with
+    their factors `input2` (..., k), as `geqrf` returns them; ``input3 @ Q`` unless `left`, and Q's adjoint with `transpose`.
+
+    >>> a, tau = lucid.geqrf(lucid.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> lucid.ormqr(a, tau, lucid.eye(2), transpose=True) @ lucid.tensor([[3.0], [4.0]])
+    Tensor([[-5.0],
+            [ 0.0]], requires_grad=False)
+    """
+    tau, other = input2, input3
+    rows, count = input.shape[-2], tau.shape[-1]
+    side = other.shape[-2 if left else -1]
+    if side != rows:
+        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]: {side} and {rows}")
+    if count > input.shape[-1]:
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    factors = tau.conj() if transpose else tau
+    reflectors = input.tril(-1)
+    for number in range(count) if left == transpose else reversed(range(count)):
+        vector = reflectors[..., number].clone()
+        vector[..., number] = 1
+        column, factor = vector.unsqueeze(-1), factors[..., number, None, None]
+        if left:
+            other = other - factor * column @ (column.mH @ other)
+        else:
+            other = other - factor * (other @ column) @ column.mH
+    return other
+
+
+SPECIAL_METHODS = {"svd": torch_svd.without_out, "qr": torch_qr.without_out, "orgqr": orgqr.without_out,
+                   "ormqr": ormqr.without_out}
 
 
 register(__name__)

@@ -4,8 +4,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ...autograd.calls import operation
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, require_tensor
@@ -69,9 +70,9 @@ def _inv_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_solve_ex = Op("solve_ex", _solve_rule, saved_outputs=(0,), outputs=(0,))
-_inv_ex = Op("inv_ex", _inv_rule, saved_outputs=(0,), outputs=(0,))
-_solve_grad, _inv_grad = Op("solve_grad"), Op("inv_grad")
+_solve_ex = operation("solve_ex", _solve_rule, saved_outputs=(0,), outputs=(0,))
+_inv_ex = operation("inv_ex", _inv_rule, saved_outputs=(0,), outputs=(0,))
+_solve_grad, _inv_grad = operation("solve_grad"), operation("inv_grad")
 
 
 def solve_columns(a: Tensor, b: Tensor) -> Tensor:
@@ -116,6 +117,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     `B` is a vector, or a batch of vectors, if it has one dimension or the shape of `A` without the last one; batches are
     broadcast. Raises RuntimeError for shapes and dtypes that do not fit, and LinAlgError, a RuntimeError, if a matrix is
     singular.
+
+    >>> lucid.linalg.solve(lucid.tensor([[2.0, 0.0], [0.0, 4.0]]), lucid.tensor([2.0, 2.0]))
+    Tensor([1.0, 0.5], requires_grad=False)
     """
     result, info = _solve("linalg.solve", A, B, left)
     require_success("torch.linalg.solve", info, SINGULAR)
@@ -126,6 +130,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
     """`solve` as the pair (result, info): with `check_errors` singular matrices raise LinAlgError, else their results are NaN
     and their elements of `info`, int32, the number of the first zero pivot; those of the others are 0.
+
+    >>> lucid.linalg.solve_ex(lucid.zeros(2, 2), lucid.ones(2)).info
+    Tensor(1, dtype=int32, requires_grad=False)
     """
     result, info = _solve("linalg.solve", A, B, left)
     if check_errors:
@@ -148,6 +155,10 @@ def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices (..., n, n).
 
     Raises RuntimeError for a wrong shape or dtype, and LinAlgError, a RuntimeError, that names the first singular matrix.
+
+    >>> lucid.linalg.inv(lucid.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    Tensor([[0.50, 0.00],
+            [0.00, 0.25]], requires_grad=False)
     """
     inverse, info = _inv(A)
     require_success("linalg.inv", info, NOT_INVERTIBLE)
@@ -156,7 +167,11 @@ def inv(A: Tensor) -> Tensor:
 
 @accepts_out
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Inverse:
-    """`inv` as the pair (inverse, info), with `check_errors` and `info` as in `solve_ex`."""
+    """`inv` as the pair (inverse, info), with `check_errors` and `info` as in `solve_ex`.
+
+    >>> lucid.linalg.inv_ex(lucid.zeros(2, 2)).info
+    Tensor(1, dtype=int32, requires_grad=False)
+    """
     inverse, info = _inv(A)
     if check_errors:
         require_success("linalg.inv_ex", info, NOT_INVERTIBLE)
@@ -165,7 +180,12 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Inverse:
 
 @accepts_out
 def inverse(input: Tensor) -> Tensor:
-    """`linalg.inv`."""
+    """`linalg.inv`.
+
+    >>> lucid.linalg.inv(lucid.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    Tensor([[0.50, 0.00],
+            [0.00, 0.25]], requires_grad=False)
+    """
     return inv(input)
 
 
@@ -176,6 +196,9 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     `input` is inverted as a matrix whose rows are its first `ind` dimensions.
 
     Raises RuntimeError if it is not square, and LinAlgError, a RuntimeError, if it is singular.
+
+    >>> lucid.linalg.tensorinv(lucid.eye(6).view(2, 3, 6)).shape
+    lucid.Size([6, 2, 3])
     """
     require_inexact("linalg.tensorinv", input)
     if ind <= 0:
@@ -192,6 +215,9 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
     """X with ``tensordot(input, X, X.ndim) = other``: `input` has the dimensions of `other`, then those of X; `dims` are moved
     to its end first. Raises RuntimeError if that is not a square system, LinAlgError if it is singular.
+
+    >>> lucid.linalg.tensorsolve(lucid.eye(6).view(2, 3, 6) * 2, lucid.ones(2, 3))
+    Tensor([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], requires_grad=False)
     """
     require_inexact("linalg.tensorsolve", input)
     count = require_tensor("linalg.tensorsolve", other).ndim

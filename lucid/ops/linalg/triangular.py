@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -57,7 +58,7 @@ def _triangular_rule(needs: Any, t: Tensor, b: Tensor, *, upper: bool, unitriang
     return vjp
 
 
-_solve_triangular = Op("solve_triangular", _triangular_rule, saved_outputs=True)
+_solve_triangular = single_op("solve_triangular", _triangular_rule, saved_outputs=True)
 
 
 def solve_triangle(t: Tensor, b: Tensor, upper: bool, unitriangular: bool = False) -> Tensor:
@@ -72,6 +73,10 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
     elements are not read, nor with `unitriangular` the diagonal, which counts as ones. Batches are broadcast.
 
     Zeros on the diagonal give inf and NaN. Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> lucid.linalg.solve_triangular(lucid.tensor([[1.0, 0.0], [1.0, 2.0]]), lucid.tensor([[2.0], [4.0]]), upper=False)
+    Tensor([[2.0],
+            [1.0]], requires_grad=False)
     """
     name = "linalg.solve_triangular"
     require_equal_sides(name, input)
@@ -89,7 +94,12 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
 @accepts_out
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
                      ) -> TriangularSolution:
-    """`linalg.solve_triangular` with the arguments of old, and a copy of `A`; `transpose` solves with the transpose of `A`."""
+    """`linalg.solve_triangular` with the arguments of old, and a copy of `A`; `transpose` solves with the transpose of `A`.
+
+    >>> lucid.triangular_solve(lucid.tensor([[2.0], [4.0]]), lucid.tensor([[1.0, 0.0], [0.0, 2.0]])).solution
+    Tensor([[2.0],
+            [2.0]], requires_grad=False)
+    """
     for letter, t in (("b", input), ("A", A)):
         if require_tensor("triangular_solve", t).ndim < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has {t.ndim} "
@@ -138,8 +148,8 @@ def _cholesky_rule(needs: Any, a: Tensor) -> Vjp:
     return vjp
 
 
-_cholesky_ex = Op("cholesky_ex", _cholesky_rule, saved_outputs=(0,), outputs=(0,))
-_cholesky_grad = Op("cholesky_grad")
+_cholesky_ex = operation("cholesky_ex", _cholesky_rule, saved_outputs=(0,), outputs=(0,))
+_cholesky_grad = operation("cholesky_grad")
 
 
 def _cholesky(name: str, A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
@@ -162,6 +172,10 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 
     Only the lower triangles (with `upper` the upper ones) are read; the gradient is Hermitian. Raises RuntimeError for a wrong
     shape or dtype, and LinAlgError, a RuntimeError, that names the first matrix that is not positive definite.
+
+    >>> lucid.linalg.cholesky(lucid.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    Tensor([[2.0, 0.0],
+            [1.0, 1.0]], requires_grad=False)
     """
     return _checked_cholesky("linalg.cholesky", input, upper)
 
@@ -170,6 +184,9 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyEx:
     """`linalg.cholesky` as the pair (L, info): with `check_errors` it raises LinAlgError, else matrices that are not positive
     definite get NaN and the order of the first minor that fails in `info`, int32, which is 0 for the others.
+
+    >>> lucid.linalg.cholesky_ex(lucid.tensor([[1.0, 0.0], [0.0, -1.0]])).info  # the order of the minor that fails
+    Tensor(2, dtype=int32, requires_grad=False)
     """
     factor, info = _cholesky("linalg.cholesky", input, upper)
     if check_errors:
@@ -179,7 +196,12 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 @accepts_out
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """`linalg.cholesky`, with `upper` by position too."""
+    """`linalg.cholesky`, with `upper` by position too.
+
+    >>> lucid.cholesky(lucid.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    Tensor([[2.0, 0.0],
+            [1.0, 1.0]], requires_grad=False)
+    """
     return _checked_cholesky("cholesky", input, upper)
 
 
@@ -188,6 +210,10 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     """X with ``A X = B`` for B = `input` and matrices A given by Cholesky factors `input2` (..., n, n), lower or `upper` ones.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> lucid.cholesky_solve(lucid.tensor([[4.0], [4.0]]), lucid.tensor([[2.0, 0.0], [1.0, 1.0]]))
+    Tensor([[0.0],
+            [2.0]], requires_grad=False)
     """
     B, L = _system("cholesky_solve", input, input2)
     require_lapack_dtype("cholesky_solve_cpu", L)
@@ -200,6 +226,10 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverses of matrices given by their Cholesky factors `input` (..., n, n), `upper` or lower ones.
 
     Raises RuntimeError for a wrong shape or dtype, and LinAlgError, a RuntimeError, that names the first zero in a diagonal.
+
+    >>> lucid.cholesky_inverse(lucid.tensor([[2.0, 0.0], [1.0, 1.0]]))
+    Tensor([[ 0.5, -0.5],
+            [-0.5,  1.0]], requires_grad=False)
     """
     require_equal_sides("cholesky_inverse", input)
     require_lapack_dtype("cholesky_inverse_out_cpu", input)

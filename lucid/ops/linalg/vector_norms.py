@@ -5,16 +5,23 @@ import math
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..elementwise.fused import LARGE, fused_if_large
 from ..elementwise.where import where
+from ..reduction import extremes
 from ..reduction.axes import Axes, kernel_axes, spread
 from ..reduction.reduction import sum
+
+
+def _of_one_kind(g: Tensor, x: Tensor, y: Tensor) -> bool:
+    """Whether one kernel computes the gradient: of real numbers of one dtype."""
+    return bool(x._array.dtype == g._array.dtype == y._array.dtype and x._array.dtype.kind in "fV")
 
 
 @fused_if_large
@@ -27,7 +34,7 @@ def _norm2_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     shape = x._array.shape
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        if x._array.size < LARGE and x._array.dtype.char in "fd" and not is_composed():
+        if not is_composed() and (x.is_gpu or (x._array.size < LARGE and x._array.dtype.char in "fd")) and _of_one_kind(g, x, y):
             return (_norm2_grad(g, x, y, axis=axis, keepdims=keepdims),)  # a fifth of the time of the operations
         g, y = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims)
         return (_along(x, y.masked_fill(y == 0, 1), g),)  # where y is 0, x is
@@ -42,6 +49,8 @@ def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: floa
     shape = x._array.shape
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        if not is_composed() and x.is_gpu and _of_one_kind(g, x, y):
+            return (_norm_grad(g, x, y, axis=axis, keepdims=keepdims, order=order),)
         g, y, size = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims), x.abs()
         zero = y == 0
         if order < 2:  # the direction of zero is zero, whatever it is multiplied by
@@ -65,10 +74,10 @@ def _extreme_rule(needs: Any, size: Tensor, *, axis: Axes, keepdims: bool) -> Vj
     return vjp
 
 
-_largest, _smallest = UnaryOp("max", _extreme_rule, saved_outputs=True), UnaryOp("min", _extreme_rule, saved_outputs=True)
-_norm2_grad = Op("norm2_grad")
-_norm2 = UnaryOp("norm2", _norm2_rule, saved_outputs=True)
-_norm = UnaryOp("norm", _norm_rule, saved_outputs=True)
+_largest, _smallest = single_op("max", _extreme_rule, saved_outputs=True), single_op("min", _extreme_rule, saved_outputs=True)
+_norm2_grad, _norm_grad = operation("norm2_grad"), operation("norm_grad")
+_norm2 = single_op("norm2", _norm2_rule, saved_outputs=True)
+_norm = single_op("norm", _norm_rule, saved_outputs=True)
 
 
 def norm_of_order(input: Tensor, p: float, dim: Any, keepdim: bool) -> Tensor:
@@ -78,8 +87,10 @@ def norm_of_order(input: Tensor, p: float, dim: Any, keepdim: bool) -> Tensor:
         return _norm2(input, axis=axis, keepdims=keepdim)
     if p < 0 or p == math.inf:
         _require_elements(input, p, axis)
-    if p not in (0, 1, math.inf, -math.inf):
+    if p not in (0, 1, math.inf, -math.inf) or (p == 1 and input.is_gpu and not input.is_complex()):
         return _norm(input, axis=axis, keepdims=keepdim, order=p)
+    if abs(p) == math.inf and extremes.suits(input):
+        return extremes.extreme("norm", input, axis, keepdim, p < 0)
     size = input.abs()
     if p == 0:
         return sum(where(size == 0, size * 0, 1.0), axis, keepdim)
@@ -123,6 +134,9 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
     The result is real. `dtype` is that of the computation. Raises TypeError for an `ord` that is not a number, RuntimeError
     for integers, a `dtype` that loses digits, and no elements where the norm of nothing is not defined (`ord` inf or < 0).
+
+    >>> lucid.linalg.vector_norm(lucid.tensor([3.0, -4.0])), lucid.linalg.vector_norm(lucid.tensor([3.0, -4.0]), ord=lucid.inf)
+    (Tensor(5.0, requires_grad=False), Tensor(4.0, requires_grad=False))
     """
     name = "linalg.vector_norm"
     if not isinstance(ord, (int, float)):

@@ -12,6 +12,8 @@
 `padding`: `pad`.
 `grids`: `meshgrid`, combinations, `logspace`.
 `strides`: `as_strided`, `unfold`, and changes of the shape in place.
+`copies`: views in new memory.
+`layouts`: how tensors lie in memory, and tensors over files.
 `storage`: the memory behind tensors.
 `buffers`: tensors over given memory.
 `complex`: complex numbers from real ones and back.

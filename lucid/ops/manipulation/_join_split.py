@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import operation
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from ..creation.creation import zeros
 
@@ -57,7 +58,7 @@ def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
     return vjp
 
 
-concatenate_op = Op("concatenate", _concatenate_rule)
-stack_op = Op("stack", _stack_rule)
-split_op = Op("split", _split_rule, view=True)
-unbind_op = Op("unbind", _unbind_rule, view=True)
+concatenate_op = operation("concatenate", _concatenate_rule)
+stack_op = operation("stack", _stack_rule)
+split_op = operation("split", _split_rule, view=True)
+unbind_op = operation("unbind", _unbind_rule, view=True)

@@ -5,7 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import ViewOp, Vjp
+from ...autograd.calls import view_op
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import integers, reduce_to, require_tensors
@@ -18,11 +19,18 @@ def _broadcast_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Vjp:
     return lambda g, y: (reduce_to(g, source),)
 
 
-_broadcast_to = ViewOp("broadcast_to", _broadcast_rule)
+_broadcast_to = view_op("broadcast_to", _broadcast_rule)
 
 
 def expand(input: Tensor, *sizes: Any, size: Any = (), implicit: bool = False) -> Tensor:
-    """Dimensions of length 1 repeated without a copy; -1 keeps a length. New dimensions come first."""
+    """Dimensions of length 1 repeated without a copy; -1 keeps a length. New dimensions come first.
+
+    >>> lucid.tensor([[1], [2]]).expand(2, 3)
+    Tensor([[1, 1, 1],
+            [2, 2, 2]], requires_grad=False)
+    >>> lucid.tensor([1, 2]).expand(3, -1).stride()
+    (0, 1)
+    """
     wanted, shape = integers(sizes or (size,)), input._array.shape
     lead = len(wanted) - len(shape)
     if lead < 0:
@@ -46,17 +54,34 @@ def expand(input: Tensor, *sizes: Any, size: Any = (), implicit: bool = False) -
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """`expand` to the shape of `other`."""
+    """`expand` to the shape of `other`.
+
+    >>> lucid.expand_as(lucid.tensor([[1], [2]]), lucid.zeros(2, 3))
+    Tensor([[1, 1, 1],
+            [2, 2, 2]], requires_grad=False)
+    """
     return expand(input, other.shape)
 
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """`expand` to `size`."""
+    """`expand` to `size`.
+
+    >>> lucid.broadcast_to(lucid.tensor([1, 2]), (3, 2))
+    Tensor([[1, 2],
+            [1, 2],
+            [1, 2]], requires_grad=False)
+    """
     return expand(input, size)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """All tensors expanded to the shape that they have together."""
+    """All tensors expanded to the shape that they have together.
+
+    >>> lucid.broadcast_tensors(lucid.tensor([[1], [2]]), lucid.tensor([3, 4]))
+    (Tensor([[1, 1],
+            [2, 2]], requires_grad=False), Tensor([[3, 4],
+            [3, 4]], requires_grad=False))
+    """
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shape = broadcast_shapes(*[t.shape for t in require_tensors("broadcast_tensors", given)])
     return tuple(expand(t, shape) for t in given)
@@ -66,6 +91,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """The shape that tensors of these shapes have together; a number is the shape of a vector.
 
     Raises RuntimeError if they do not broadcast.
+
+    >>> lucid.broadcast_shapes((2, 1), (3,))
+    (2, 3)
     """
     given = [(shape,) if isinstance(shape, int) else shape for shape in shapes]
     rank = max((len(s) for s in given), default=0)

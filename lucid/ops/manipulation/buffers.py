@@ -14,6 +14,7 @@ from ...autograd.errors import type_name
 from ...backends import Device, storage
 from ...tensor import Tensor, wrap
 from .._methods import register
+from .._operands import refuse_stored
 from .._out import fills_out
 from ..creation.creation import arange
 from .strides import as_strided
@@ -26,6 +27,9 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
     """A tensor of lengths `size` and steps `stride`, counted in elements, that holds whatever was in memory.
 
     Raises RuntimeError for negative lengths and steps, and where the two have different lengths.
+
+    >>> lucid.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
     """
     shape, steps = tuple(map(int, size)), tuple(map(int, stride))
     if len(shape) != len(steps):
@@ -43,7 +47,11 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
 
 def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], dtype: Any = None, device: Any = None,
                       requires_grad: bool = False) -> Tensor:
-    """`empty_strided` with this tensor's dtype and device by default."""
+    """`empty_strided` with this tensor's dtype and device by default.
+
+    >>> lucid.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype,
                          device=self.device if device is None else device, requires_grad=requires_grad)
 
@@ -53,6 +61,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
     `count` is the number of elements; a negative one takes all. A buffer that cannot be written gives a warning, and writing
     to the tensor raises. Raises ValueError for an empty buffer and where the buffer is too short.
+
+    >>> lucid.frombuffer(bytearray(b"abc"), dtype=lucid.uint8)
+    Tensor([97, 98, 99], dtype=uint8, requires_grad=False)
     """
     chosen = _dtypes.as_dtype(dtype)
     try:
@@ -84,12 +95,16 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
     """The values from `start` up to and including `end`, in steps of `step`. Deprecated: `arange` is like Python's range.
 
     The default dtype is that of floats. Raises RuntimeError for a zero step or one that leads away from `end`.
+
+    >>> lucid.range(1, 2, 0.5)
+    Tensor([1.0, 1.5, 2.0], requires_grad=False)
     """
     warnings.warn("range is deprecated because it includes its end, unlike Python's range: use arange.", stacklevel=4)
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
     chosen = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+    refuse_stored("range", chosen)
     if chosen.kind in "bc":
         raise NotImplementedError(f"\"range_cpu\" not implemented for '{type_name(chosen)}'")
     if step == 0:

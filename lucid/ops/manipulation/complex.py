@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op, view_op
 from ...autograd.errors import type_name
-from ...autograd.op import Op, ViewOp, Vjp
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import accepts_out
@@ -14,9 +15,9 @@ from .broadcasting import broadcast_tensors
 
 _PARTS = (_dtypes.float32, _dtypes.float64)
 
-_as_complex = ViewOp("view_as_complex", lambda needs, x: lambda g, y: (_as_real(g.contiguous()),))
-_as_real: ViewOp = ViewOp("view_as_real", lambda needs, x: lambda g, y: (_as_complex(g.contiguous()),))
-_join: Op = Op("join_parts", lambda needs, real, imag: lambda g, y: (g.real, g.imag))
+_as_complex = view_op("view_as_complex", lambda needs, x: lambda g, y: (_as_real(g.contiguous()),))
+_as_real: Any = view_op("view_as_real", lambda needs, x: lambda g, y: (_as_complex(g.contiguous()),))
+_join: Op = single_op("join_parts", lambda needs, real, imag: lambda g, y: (g.real, g.imag))
 
 
 def _polar_rule(needs: Any, size: Tensor, angle: Tensor) -> Vjp:
@@ -28,7 +29,7 @@ def _polar_rule(needs: Any, size: Tensor, angle: Tensor) -> Vjp:
     return vjp
 
 
-_polar: Op = Op("polar", _polar_rule, saved_outputs=True)
+_polar: Op = single_op("polar", _polar_rule, saved_outputs=True)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
@@ -36,6 +37,9 @@ def view_as_complex(input: Tensor) -> Tensor:
 
     Raises RuntimeError unless that dimension has length 2 and lies densely in memory, and for other dtypes than float32 and
     float64.
+
+    >>> lucid.view_as_complex(lucid.tensor([[1.0, 2.0], [3.0, -4.0]]))
+    Tensor([1.0+2.0j, 3.0-4.0j], requires_grad=False)
     """
     if require_tensor("view_as_complex", input).dtype not in _PARTS:
         raise RuntimeError(f"view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
@@ -52,7 +56,12 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 def view_as_real(input: Tensor) -> Tensor:
-    """The view of complex numbers as pairs (real, imaginary) in a new last dimension. Raises RuntimeError for real tensors."""
+    """The view of complex numbers as pairs (real, imaginary) in a new last dimension. Raises RuntimeError for real tensors.
+
+    >>> lucid.view_as_real(lucid.tensor([1 + 2j, 3 - 4j]))
+    Tensor([[ 1.0,  2.0],
+            [ 3.0, -4.0]], requires_grad=False)
+    """
     if not require_tensor("view_as_real", input).is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return _as_real(input)
@@ -80,6 +89,9 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex numbers with the parts `real` and `imag`, which are broadcast and have the same floating-point dtype.
 
     float16 gives complex64. Raises RuntimeError for other dtypes.
+
+    >>> lucid.complex(lucid.tensor([1.0, 2.0]), lucid.tensor([3.0, -4.0]))
+    Tensor([1.0+3.0j, 2.0-4.0j], requires_grad=False)
     """
     return _join(*_check_parts(real, imag))
 
@@ -89,6 +101,9 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex numbers with the absolute values `abs` and the angles `angle` in radians; dtypes as in `complex`.
 
     Raises NotImplementedError for half precision.
+
+    >>> lucid.polar(lucid.tensor([1.0, 2.0]), lucid.tensor([0.0, lucid.pi / 2])).imag
+    Tensor([0.0, 2.0], requires_grad=False)
     """
     size, turn = _check_parts(abs, angle)
     if abs.dtype == _dtypes.float16:

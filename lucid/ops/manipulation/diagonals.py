@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes, backends
-from ...autograd.op import Op, ViewOp, Vjp
+from ...autograd.calls import single_op, view_op
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import canonical_dim, require_tensor, room_for
@@ -24,22 +25,42 @@ def _diagonal_scatter_rule(needs: Any, x: Tensor, *, shape: Any, offset: int, ax
     return lambda g, y: (_diagonal(g, offset=offset, axis1=axis1, axis2=axis2),)
 
 
-_tril: Op = Op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
-_triu: Op = Op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
-_diagonal = ViewOp("diagonal", _diagonal_rule)
-_diagonal_scatter = Op("diagonal_scatter", _diagonal_scatter_rule)
+_tril: Op = single_op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
+_triu: Op = single_op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
+_diagonal = view_op("diagonal", _diagonal_rule)
+_diagonal_scatter = single_op("diagonal_scatter", _diagonal_scatter_rule)
 
 
 @accepts_out
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangles of matrices, zeros above diagonal number `diagonal`."""
+    """The lower triangles of matrices, zeros above diagonal number `diagonal`.
+
+    >>> lucid.tril(lucid.ones(3, 3))
+    Tensor([[1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0],
+            [1.0, 1.0, 1.0]], requires_grad=False)
+    >>> lucid.tril(lucid.ones(3, 3), diagonal=-1)
+    Tensor([[0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0]], requires_grad=False)
+    """
     _require_matrix("tril", input)
     return _tril(input, k=diagonal)
 
 
 @accepts_out
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangles of matrices, zeros below diagonal number `diagonal`."""
+    """The upper triangles of matrices, zeros below diagonal number `diagonal`.
+
+    >>> lucid.triu(lucid.ones(3, 3))
+    Tensor([[1.0, 1.0, 1.0],
+            [0.0, 1.0, 1.0],
+            [0.0, 0.0, 1.0]], requires_grad=False)
+    >>> lucid.triu(lucid.ones(3, 3), diagonal=1)
+    Tensor([[0.0, 1.0, 1.0],
+            [0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0]], requires_grad=False)
+    """
     _require_matrix("triu", input)
     return _triu(input, k=diagonal)
 
@@ -48,6 +69,11 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """The view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension.
 
     `offset` counts upwards to the right. Raises RuntimeError if both dimensions are the same.
+
+    >>> lucid.diagonal(lucid.tensor([[1, 2], [3, 4]]))
+    Tensor([1, 4], requires_grad=False)
+    >>> lucid.diagonal(lucid.tensor([[1, 2], [3, 4]]), offset=1)
+    Tensor([2], requires_grad=False)
     """
     ndim = require_tensor("diagonal", input).ndim
     axis1, axis2 = canonical_dim(dim1, ndim), canonical_dim(dim2, ndim)
@@ -58,7 +84,14 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 @accepts_out
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with the vector `input` on diagonal number `diagonal`; of a matrix, a copy of that diagonal."""
+    """A matrix with the vector `input` on diagonal number `diagonal`; of a matrix, a copy of that diagonal.
+
+    >>> lucid.diag(lucid.tensor([1, 2]))
+    Tensor([[1, 0],
+            [0, 2]], requires_grad=False)
+    >>> lucid.diag(lucid.tensor([[1, 2], [3, 4]]))
+    Tensor([1, 4], requires_grad=False)
+    """
     ndim = require_tensor("diag", input).ndim
     if ndim == 2:
         return _diagonal(input, offset=diagonal, axis1=0, axis2=1).clone()
@@ -68,7 +101,15 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices of zeros, in dimensions `dim1` and `dim2` of the result, with the last dimension of `input` on a diagonal."""
+    """Matrices of zeros, in dimensions `dim1` and `dim2` of the result, with the last dimension of `input` on a diagonal.
+
+    >>> lucid.diag_embed(lucid.tensor([[1, 2], [3, 4]]))
+    Tensor([[[1, 0],
+             [0, 2]],
+    <BLANKLINE>
+            [[3, 0],
+             [0, 4]]], requires_grad=False)
+    """
     shape = require_tensor("diag_embed", input)._array.shape
     if not shape:
         raise IndexError("Dimension out of range: diag_embed needs a tensor of at least one dimension")
@@ -82,12 +123,22 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of `input` on diagonal number `offset`."""
+    """A matrix with all elements of `input` on diagonal number `offset`.
+
+    >>> lucid.diagflat(lucid.tensor([[1], [2]]))
+    Tensor([[1, 0],
+            [0, 2]], requires_grad=False)
+    """
     return diag_embed(require_tensor("diagflat", input).reshape(-1), offset)
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of `input` with `src` on a diagonal. Raises RuntimeError if `src` has not its shape."""
+    """A copy of `input` with `src` on a diagonal. Raises RuntimeError if `src` has not its shape.
+
+    >>> lucid.diagonal_scatter(lucid.zeros(2, 2), lucid.tensor([1.0, 2.0]))
+    Tensor([[1.0, 0.0],
+            [0.0, 2.0]], requires_grad=False)
+    """
     result = room_for(input, src)
     view = diagonal(result, offset, dim1, dim2)
     if view.shape != src.shape:
@@ -107,6 +158,10 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
     `wrap` begins again below the end of the diagonal of a tall matrix, a row apart. Raises RuntimeError for less than two
     dimensions and for more than two of different lengths.
+
+    >>> lucid.zeros(2, 3).fill_diagonal_(7)
+    Tensor([[7.0, 0.0, 0.0],
+            [0.0, 7.0, 0.0]], requires_grad=False)
     """
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
@@ -134,13 +189,23 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False) -> Tensor:
-    """The row and column indices, a tensor (2, n), of the elements on and below diagonal number `offset`, row by row."""
+    """The row and column indices, a tensor (2, n), of the elements on and below diagonal number `offset`, row by row.
+
+    >>> lucid.tril_indices(2, 2)
+    Tensor([[0, 1, 1],
+            [0, 0, 1]], requires_grad=False)
+    """
     return _triangle("tril_indices", row, col, offset, dtype, device).requires_grad_(requires_grad)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False) -> Tensor:
-    """The row and column indices, a tensor (2, n), of the elements on and above diagonal number `offset`, row by row."""
+    """The row and column indices, a tensor (2, n), of the elements on and above diagonal number `offset`, row by row.
+
+    >>> lucid.triu_indices(2, 2)
+    Tensor([[0, 0, 1],
+            [0, 1, 1]], requires_grad=False)
+    """
     return _triangle("triu_indices", row, col, offset, dtype, device).requires_grad_(requires_grad)
 
 

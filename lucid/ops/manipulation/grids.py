@@ -20,7 +20,11 @@ from .shape import ravel
 @fills_out
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """`steps` powers of `base`, the exponents those of `linspace` from `start` to `end`."""
+    """`steps` powers of `base`, the exponents those of `linspace` from `start` to `end`.
+
+    >>> lucid.logspace(0, 3, steps=4)
+    Tensor([   1.0,   10.0,  100.0, 1000.0], requires_grad=False)
+    """
     start, end, chosen = ends_and_dtype("logspace", start, end, dtype)
     # The powers are computed in float64 and rounded once.
     wide = _dtypes.complex128 if chosen.kind == "c" else _dtypes.float64
@@ -34,6 +38,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     With `indexing` 'ij', dimension i belongs to vector i; with 'xy' the first two are exchanged. Without it 'ij' is meant, with
     a UserWarning.
+
+    >>> x, y = lucid.meshgrid(lucid.tensor([1, 2]), lucid.tensor([7, 8, 9]), indexing="ij")
+    >>> x
+    Tensor([[1, 1, 1],
+            [2, 2, 2]], requires_grad=False)
+    >>> y
+    Tensor([[7, 8, 9],
+            [7, 8, 9]], requires_grad=False)
     """
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else list(tensors)
     if not given:
@@ -60,7 +72,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples of one element of each vector, a row for each; a single vector as it is."""
+    """All tuples of one element of each vector, a row for each; a single vector as it is.
+
+    >>> lucid.cartesian_prod(lucid.tensor([1, 2]), lucid.tensor([7, 8]))
+    Tensor([[1, 7],
+            [1, 8],
+            [2, 7],
+            [2, 8]], requires_grad=False)
+    """
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for t in given:
         if require_tensor("cartesian_prod", t).ndim != 1:
@@ -71,7 +90,13 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to take `r` elements of a vector in their order, a row for each; `with_replacement`, any of them repeatedly."""
+    """All ways to take `r` elements of a vector in their order, a row for each; `with_replacement`, any of them repeatedly.
+
+    >>> lucid.combinations(lucid.tensor([1, 2, 3]))
+    Tensor([[1, 2],
+            [1, 3],
+            [2, 3]], requires_grad=False)
+    """
     if require_tensor("combinations", input).ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import operation
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
 from .._operands import canonical_dim, common_dtype, require_tensor, require_tensors
@@ -15,28 +16,32 @@ from ._join_split import concatenate_op, stack_op
 
 @accepts_out(castable=True, refusal=TypeError)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch."""
+    """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch.
+
+    >>> lucid.cat([lucid.tensor([[1, 2]]), lucid.tensor([[3, 4]])])
+    Tensor([[1, 2],
+            [3, 4]], requires_grad=False)
+    >>> lucid.cat([lucid.tensor([[1, 2]]), lucid.tensor([[3, 4]])], dim=1)
+    Tensor([[1, 2, 3, 4]], requires_grad=False)
+    """
     given = require_tensors("cat", tensors)
     if not given:
         raise ValueError("expected a non-empty list of Tensors")
     skipped: list[Tensor] = []
-    for position, tensor in enumerate(given):
-        shape = tensor._array.shape
-        if not shape:
-            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-        if shape == (0,):
-            skipped.append(tensor)
+    shapes = [tensor._array.shape for tensor in given]
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
     kept = given = _of_one_dtype(given)
-    if skipped:
+    if (0,) in shapes:
+        skipped = [t for t, shape in zip(tensors, shapes, strict=True) if shape == (0,)]
         kept = [t for t in given if t._array.shape != (0,)] or given[:1]
-    first = kept[0]._array.shape
+        shapes = [t._array.shape for t in kept]
+    first = shapes[0]
     dim = canonical_dim(dim, len(first))
-    before, after = first[:dim], first[dim + 1:]
-    for number, tensor in enumerate(kept):
-        shape = tensor._array.shape
+    for number, shape in enumerate(shapes):
         if shape == first:
             continue
-        if len(shape) != len(first) or shape[:dim] != before or shape[dim + 1:] != after:
+        if len(shape) != len(first) or shape[:dim] != first[:dim] or shape[dim + 1:] != first[dim + 1:]:
             raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
                                f"{list(shape)} for tensor number {number} in the list.")
     result: Tensor = concatenate_op(*kept, axis=dim)
@@ -48,7 +53,15 @@ concat = concatenate = cat
 
 @accepts_out(castable=True, refusal=TypeError)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape joined along a new dimension."""
+    """Tensors of one shape joined along a new dimension. Raises RuntimeError for different shapes.
+
+    >>> lucid.stack([lucid.tensor([1, 2]), lucid.tensor([3, 4])])
+    Tensor([[1, 2],
+            [3, 4]], requires_grad=False)
+    >>> lucid.stack([lucid.tensor([1, 2]), lucid.tensor([3, 4])], dim=1)
+    Tensor([[1, 3],
+            [2, 4]], requires_grad=False)
+    """
     given = require_tensors("stack", tensors)
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -79,17 +92,29 @@ def _each(name: str, tensors: tuple[Any, ...], change: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """0-d tensors with one dimension, others as they are: one tensor, or a tuple for several."""
+    """0-d tensors with one dimension, others as they are: one tensor, or a tuple for several.
+
+    >>> lucid.atleast_1d(lucid.tensor(3.0))
+    Tensor([3.0], requires_grad=False)
+    """
     return _each("atleast_1d", tensors, lambda t: t.reshape(1) if t.ndim == 0 else t)
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors of fewer than two dimensions as rows, others as they are: one tensor, or a tuple for several."""
+    """Tensors of fewer than two dimensions as rows, others as they are: one tensor, or a tuple for several.
+
+    >>> lucid.atleast_2d(lucid.tensor([1.0, 2.0]))
+    Tensor([[1.0, 2.0]], requires_grad=False)
+    """
     return _each("atleast_2d", tensors, lambda t: t.reshape(1, -1) if t.ndim < 2 else t)
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors of three dimensions: a vector (n,) becomes (1, n, 1), a matrix (m, n, 1). One tensor, or a tuple for several."""
+    """Tensors of three dimensions: a vector (n,) becomes (1, n, 1), a matrix (m, n, 1). One tensor, or a tuple for several.
+
+    >>> lucid.atleast_3d(lucid.zeros(2, 3)).shape
+    lucid.Size([2, 3, 1])
+    """
     def change(t: Tensor) -> Tensor:
         if t.ndim < 2:
             return t.reshape(1, -1, 1)
@@ -100,14 +125,23 @@ def atleast_3d(*tensors: Any) -> Any:
 
 @accepts_out(castable=True, refusal=TypeError)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along dimension 1, or 0 for tensors of one dimension or none."""
+    """Joined along dimension 1, or 0 for tensors of one dimension or none.
+
+    >>> lucid.hstack([lucid.tensor([1, 2]), lucid.tensor([3])])
+    Tensor([1, 2, 3], requires_grad=False)
+    """
     given = _some("hstack", tensors, atleast_1d)
     return cat(given, 0 if given[0].ndim == 1 else 1)
 
 
 @accepts_out(castable=True, refusal=TypeError)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along dimension 0; tensors of one dimension are rows."""
+    """Joined along dimension 0; tensors of one dimension are rows.
+
+    >>> lucid.row_stack([lucid.tensor([1, 2]), lucid.tensor([3, 4])])
+    Tensor([[1, 2],
+            [3, 4]], requires_grad=False)
+    """
     return cat(_some("vstack", tensors, atleast_2d), 0)
 
 
@@ -116,13 +150,23 @@ row_stack = vstack
 
 @accepts_out(castable=True, refusal=TypeError)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along dimension 2, after `atleast_3d`."""
+    """Joined along dimension 2, after `atleast_3d`.
+
+    >>> lucid.dstack([lucid.tensor([1, 2]), lucid.tensor([3, 4])])
+    Tensor([[[1, 3],
+             [2, 4]]], requires_grad=False)
+    """
     return cat(_some("dstack", tensors, atleast_3d), 2)
 
 
 @accepts_out(castable=True, refusal=TypeError)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along dimension 1; tensors of one dimension or none are columns."""
+    """Joined along dimension 1; tensors of one dimension or none are columns.
+
+    >>> lucid.column_stack([lucid.tensor([1, 2]), lucid.tensor([3, 4])])
+    Tensor([[1, 3],
+            [2, 4]], requires_grad=False)
+    """
     return cat(_some("column_stack", tensors, lambda *ts: [t.reshape(-1, 1) if t.ndim < 2 else t for t in ts[0]]), 1)
 
 
@@ -137,11 +181,16 @@ def _assemble_rule(needs: Any, *parts: Tensor, shape: Any, indices: Any, axes: A
     return lambda g, y: [g[index] if need else None for need, index in zip(needs, indices, strict=True)]
 
 
-_assemble = Op("assemble", _assemble_rule)
+_assemble = operation("assemble", _assemble_rule)
 
 
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix of zeros with the given matrices along its diagonal; vectors are rows. Dtypes are promoted."""
+    """A matrix of zeros with the given matrices along its diagonal; vectors are rows. Dtypes are promoted.
+
+    >>> lucid.block_diag(lucid.ones(1, 2), lucid.tensor(5.0))
+    Tensor([[1.0, 1.0, 0.0],
+            [0.0, 0.0, 5.0]], requires_grad=False)
+    """
     if not tensors:
         return make_tensor([]).reshape(1, 0)
     given = [t if isinstance(t, Tensor) else make_tensor(t) for t in tensors]

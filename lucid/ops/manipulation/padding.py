@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.op import Op, Vjp
+from ...autograd.calls import single_op
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 
@@ -19,8 +20,8 @@ def _pad_grad_rule(needs: Any, g: Tensor, **around: Any) -> Vjp:
     return lambda h, y: (_pad(h, None, **around),)
 
 
-_pad = Op("pad", _pad_rule)
-_pad_grad = Op("pad_grad", _pad_grad_rule)
+_pad = single_op("pad", _pad_rule)
+_pad_grad = single_op("pad_grad", _pad_grad_rule)
 
 
 def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
@@ -60,6 +61,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
     Raises RuntimeError for a padding that does not fit the shape and NotImplementedError for another mode or number of
     dimensions.
+
+    >>> F.pad(lucid.tensor([[1.0, 2.0]]), (1, 2))
+    Tensor([[0.0, 1.0, 2.0, 0.0, 0.0]], requires_grad=False)
+    >>> F.pad(lucid.tensor([[1.0, 2.0, 3.0]]), (2, 0), mode="reflect")
+    Tensor([[3.0, 2.0, 1.0, 2.0, 3.0]], requires_grad=False)
     """
     require_tensor("pad", input)
     pad = tuple(int(n) for n in pad)

@@ -4,7 +4,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ...autograd.op import ViewOp, Vjp
+from ...autograd.calls import view_op
+from ...autograd.op import Vjp
 from ...backends.memory_format import inverse
 from ...tensor import Tensor
 from .._methods import register
@@ -21,11 +22,15 @@ def _transpose_rule(needs: Any, x: Tensor, *, axes: tuple[int, ...]) -> Vjp:
 _inverse = functools.lru_cache(maxsize=256)(inverse)  # a third of the time of recording
 
 
-_transpose = ViewOp("transpose", _transpose_rule)
+_transpose = view_op("transpose", _transpose_rule)
 
 
 def permute(input: Tensor, *order: Any, dims: Any = ()) -> Tensor:
-    """The dimensions in another order."""
+    """The dimensions in another order. A view. Raises RuntimeError for a dimension that is named twice.
+
+    >>> lucid.permute(lucid.zeros(2, 3, 4), (2, 0, 1)).shape
+    lucid.Size([4, 2, 3])
+    """
     axes = integers(order or (dims,))
     if len(axes) != input.ndim:
         raise RuntimeError("permute: number of dimensions in the tensor input does not match the length of the desired "
@@ -44,7 +49,11 @@ def _counted_from_the_front(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged."""
+    """Two dimensions exchanged. A view.
+
+    >>> lucid.swapdims(lucid.zeros(2, 3, 4), 0, 2).shape
+    lucid.Size([4, 3, 2])
+    """
     return _transpose(input, axes=_exchanged(input._array.ndim, dim0, dim1))
 
 
@@ -61,19 +70,32 @@ swapdims = transpose
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged: `transpose` with NumPy's names."""
+    """Two dimensions exchanged: `transpose` with NumPy's names.
+
+    >>> lucid.swapaxes(lucid.zeros(2, 3, 4), 0, 2).shape
+    lucid.Size([4, 3, 2])
+    """
     return transpose(input, axis0, axis1)
 
 
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; tensors of fewer dimensions as they are."""
+    """The transpose of a matrix; tensors of fewer dimensions as they are.
+
+    >>> lucid.t(lucid.tensor([[1, 2], [3, 4]]))
+    Tensor([[1, 3],
+            [2, 4]], requires_grad=False)
+    """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return transpose(input, 0, 1) if input.ndim == 2 else input
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Dimensions `source` moved to `destination`, the others in their order."""
+    """Dimensions `source` moved to `destination`, the others in their order.
+
+    >>> lucid.moveaxis(lucid.zeros(2, 3, 4), 0, -1).shape
+    lucid.Size([3, 4, 2])
+    """
     ndim = input.ndim
     source = (source,) if isinstance(source, int) else tuple(source)
     destination = (destination,) if isinstance(destination, int) else tuple(destination)
@@ -89,14 +111,23 @@ moveaxis = movedim
 
 
 def adjoint_view(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged (the property `mT`)."""
+    """The last two dimensions exchanged (the property `mT`).
+
+    >>> lucid.zeros(5, 2, 3).mT.shape
+    lucid.Size([5, 3, 2])
+    """
     if input.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
     return transpose(input, -2, -1)
 
 
 def reverse_view(input: Tensor) -> Tensor:
-    """The dimensions in reverse order (the property `T`)."""
+    """The dimensions in reverse order (the property `T`).
+
+    >>> lucid.tensor([[1, 2], [3, 4]]).T
+    Tensor([[1, 3],
+            [2, 4]], requires_grad=False)
+    """
     return _transpose(input, axes=tuple(range(input._array.ndim - 1, -1, -1))) if input.ndim else input
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, integers, require_tensor
@@ -14,13 +14,18 @@ from .broadcasting import expand
 from .padding import pad
 from .shape import ravel, reshape, unsqueeze
 
-_bag_indices = Op("bag_indices")  # of "bags" of positions, one for each element
+_bag_indices = operation("bag_indices")  # of "bags" of positions, one for each element
 
 METHODS = ("repeat", "tile", "repeat_interleave")
 
 
 def repeat(input: Tensor, *sizes: Any, repeats: Any = ()) -> Tensor:
-    """The tensor repeated along each dimension; more counts than dimensions add dimensions in front."""
+    """The tensor repeated along each dimension; more counts than dimensions add dimensions in front.
+
+    >>> lucid.tensor([1, 2]).repeat(2, 2)
+    Tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]], requires_grad=False)
+    """
     counts, shape = integers(sizes or (repeats,)), input._array.shape
     if len(counts) < len(shape):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -36,7 +41,12 @@ def _copied_as(expanded: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def tile(input: Tensor, *sizes: Any, dims: Any = ()) -> Tensor:
-    """`repeat` with missing counts, in front, taken as 1."""
+    """`repeat` with missing counts, in front, taken as 1.
+
+    >>> lucid.tile(lucid.tensor([1, 2]), (2, 2))
+    Tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]], requires_grad=False)
+    """
     counts = integers(sizes or (dims,))
     return repeat(input, (1,) * max(input.ndim - len(counts), 0) + counts)
 
@@ -47,6 +57,11 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
     Without `repeats`, `input` is the vector of counts, and the result says which of them each position belongs to. `output_size`
     is the length that the result must have: RuntimeError otherwise.
+
+    >>> lucid.repeat_interleave(lucid.tensor([1, 2]), 2)
+    Tensor([1, 1, 2, 2], requires_grad=False)
+    >>> lucid.repeat_interleave(lucid.tensor([1, 2]), lucid.tensor([3, 1]))
+    Tensor([1, 1, 1, 2], requires_grad=False)
     """
     if repeats is None:
         if require_tensor("repeat_interleave", input).ndim != 1:

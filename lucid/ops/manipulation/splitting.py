@@ -19,7 +19,11 @@ METHODS = ("narrow", "select", "split", "split_with_sizes", "chunk", "tensor_spl
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """The view of `length` elements from `start` along `dim`. Raises RuntimeError for a 0-d tensor and what is out of range."""
+    """The view of `length` elements from `start` along `dim`. Raises RuntimeError for a 0-d tensor and what is out of range.
+
+    >>> lucid.narrow(lucid.arange(6), 0, start=2, length=3)
+    Tensor([2, 3, 4], requires_grad=False)
+    """
     if require_tensor("narrow", input).ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = canonical_dim(dim, input.ndim)
@@ -35,7 +39,11 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at `index` along `dim`, which is removed."""
+    """The slice at `index` along `dim`, which is removed. A view. Raises IndexError for an `index` that there is not.
+
+    >>> lucid.select(lucid.tensor([[1, 2], [3, 4]]), 1, 0)
+    Tensor([1, 3], requires_grad=False)
+    """
     if input.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = canonical_dim(dim, input.ndim)
@@ -47,7 +55,13 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Tensor, ...]:
-    """Views of length `split_size` along `dim` (the last may be shorter), or of the given lengths."""
+    """Views of length `split_size` along `dim` (the last may be shorter), or of the given lengths.
+
+    >>> lucid.split(lucid.arange(5), 2)
+    (Tensor([0, 1], requires_grad=False), Tensor([2, 3], requires_grad=False), Tensor([4], requires_grad=False))
+    >>> lucid.split(lucid.arange(5), [1, 4])
+    (Tensor([0], requires_grad=False), Tensor([1, 2, 3, 4], requires_grad=False))
+    """
     split_size_or_sections = split_size if split_size_or_sections is None else split_size_or_sections
     shape = tensor._array.shape
     dim = canonical_dim(dim, len(shape))
@@ -69,18 +83,30 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, s
 
 
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` by its name in PyTorch for views whose writes are not tracked; here they are."""
+    """`split` by its name in PyTorch for views whose writes are not tracked; here they are.
+
+    >>> lucid.unsafe_split(lucid.arange(5), 2)
+    (Tensor([0, 1], requires_grad=False), Tensor([2, 3], requires_grad=False), Tensor([4], requires_grad=False))
+    """
     return split(input, split_size, dim)
 
 
 
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of the given lengths along `dim`, as by `split`."""
+    """Views of the given lengths along `dim`, as by `split`.
+
+    >>> lucid.split_with_sizes(lucid.arange(5), [2, 3])
+    (Tensor([0, 1], requires_grad=False), Tensor([2, 3, 4], requires_grad=False))
+    """
     return split(input, list(split_sizes), dim)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` views of equal length along `dim` (the last may be shorter)."""
+    """At most `chunks` views of equal length along `dim` (the last may be shorter).
+
+    >>> lucid.chunk(lucid.arange(5), 3)
+    (Tensor([0, 1], requires_grad=False), Tensor([2, 3], requires_grad=False), Tensor([4], requires_grad=False))
+    """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input.size(dim)
@@ -95,6 +121,11 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
 
     A tensor of one number counts as that number. `indices`, `sections` and `tensor_indices_or_sections` are other names of
     `indices_or_sections`. Raises RuntimeError for a 0-d `input` and for less than one part.
+
+    >>> lucid.tensor_split(lucid.arange(5), 3)
+    (Tensor([0, 1], requires_grad=False), Tensor([2, 3], requires_grad=False), Tensor([4], requires_grad=False))
+    >>> lucid.tensor_split(lucid.arange(5), (1, 4))
+    (Tensor([0], requires_grad=False), Tensor([1, 2, 3], requires_grad=False), Tensor([4], requires_grad=False))
     """
     indices_or_sections = _one_of("tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections)
     if require_tensor("tensor_split", input).ndim == 0:
@@ -127,7 +158,11 @@ def _one_of(name: str, *given: Any) -> Any:
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along `dim`, which is removed."""
+    """The slices along `dim`, which is removed. They are views, in a tuple.
+
+    >>> lucid.unbind(lucid.tensor([[1, 2], [3, 4]]))
+    (Tensor([1, 2], requires_grad=False), Tensor([3, 4], requires_grad=False))
+    """
     dim = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -149,17 +184,33 @@ def _split_along(name: str, least: int, input: Tensor, given: tuple[Any, ...], d
 
 
 def hsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
-    """Views along dimension 1 (0 of a vector): that many of equal length, or cut at the indices."""
+    """Views along dimension 1 (0 of a vector): that many of equal length, or cut at the indices.
+
+    >>> lucid.hsplit(lucid.tensor([[1, 2], [3, 4]]), 2)
+    (Tensor([[1],
+            [3]], requires_grad=False), Tensor([[2],
+            [4]], requires_grad=False))
+    """
     return _split_along("hsplit", 1, input, (indices_or_sections, indices, sections), 0 if input.ndim == 1 else 1)
 
 
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
-    """Views along dimension 0: that many of equal length, or cut at the indices."""
+    """Views along dimension 0: that many of equal length, or cut at the indices.
+
+    >>> lucid.vsplit(lucid.tensor([[1, 2], [3, 4]]), 2)
+    (Tensor([[1, 2]], requires_grad=False), Tensor([[3, 4]], requires_grad=False))
+    """
     return _split_along("vsplit", 2, input, (indices_or_sections, indices, sections), 0)
 
 
 def dsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
-    """Views along dimension 2: that many of equal length, or cut at the indices."""
+    """Views along dimension 2: that many of equal length, or cut at the indices.
+
+    >>> lucid.dsplit(lucid.arange(4).view(1, 2, 2), 2)
+    (Tensor([[[0],
+             [2]]], requires_grad=False), Tensor([[[1],
+             [3]]], requires_grad=False))
+    """
     return _split_along("dsplit", 3, input, (indices_or_sections, indices, sections), 2)
 
 
@@ -174,14 +225,23 @@ def _replaced(input: Tensor, src: Tensor, place: Any) -> Tensor:
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of `input` with `src` at `index` of dimension `dim`."""
+    """A copy of `input` with `src` at `index` of dimension `dim`.
+
+    >>> lucid.select_scatter(lucid.zeros(2, 2), lucid.ones(2), 0, 1)
+    Tensor([[0.0, 0.0],
+            [1.0, 1.0]], requires_grad=False)
+    """
     return _replaced(input, src, lambda t: select(t, dim, index))
 
 
 @accepts_out
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
                   step: int = 1) -> Tensor:
-    """A copy of `input` with `src` at ``start:end:step`` of dimension `dim`."""
+    """A copy of `input` with `src` at ``start:end:step`` of dimension `dim`.
+
+    >>> lucid.slice_scatter(lucid.zeros(4), lucid.ones(2), 0, 1, 3)
+    Tensor([0.0, 1.0, 1.0, 0.0], requires_grad=False)
+    """
     axis = canonical_dim(dim, require_tensor("slice_scatter", input).ndim)
     if step <= 0:
         raise RuntimeError("slice step must be positive")

@@ -25,7 +25,11 @@ METHODS = ("resize_", "set_")
 
 
 class UntypedStorage:
-    """The memory that a tensor shows, all or a part of it: where it is and how many bytes it has. `Tensor.set_` takes it."""
+    """The memory that a tensor shows, all or a part of it: where it is and how many bytes it has. `Tensor.set_` takes it.
+
+    >>> isinstance(lucid.ones(2).untyped_storage(), lucid.UntypedStorage)
+    True
+    """
 
     element_bytes = 1
 
@@ -35,6 +39,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 on the device 'meta'."""
+        backends.versions.share(self._array)
         return backends_storage.span(self._array)[0]
 
     def nbytes(self) -> int:
@@ -61,7 +66,13 @@ class UntypedStorage:
 
 
 class TypedStorage(UntypedStorage):
-    """`UntypedStorage` that counts elements of a dtype; deprecated, as in PyTorch."""
+    """`UntypedStorage` that counts elements of a dtype; deprecated, as in PyTorch.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     print(isinstance(lucid.ones(2).storage(), lucid.TypedStorage))
+    True
+    """
 
     def __init__(self, array: Any, version: Version) -> None:
         super().__init__(array, version)
@@ -74,13 +85,31 @@ class TypedStorage(UntypedStorage):
         return dtype
 
 
+def is_storage(obj: Any, /) -> bool:
+    """Whether `obj` is the memory of a tensor, of `untyped_storage` or `storage`.
+
+    >>> lucid.is_storage(lucid.ones(2).untyped_storage()), lucid.is_storage(lucid.ones(2))
+    (True, False)
+    """
+    return isinstance(obj, UntypedStorage)
+
+
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor, or what it is a view of, lies in."""
+    """The memory that the tensor, or what it is a view of, lies in.
+
+    >>> lucid.zeros(3).untyped_storage().nbytes()
+    12
+    """
     return UntypedStorage(backends_storage.owner(self._array), version_box(self))
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """`untyped_storage` counted in elements; deprecated."""
+    """`untyped_storage` counted in elements; deprecated.
+
+    >>> storage = lucid.arange(3.0)[1:].storage()
+    >>> storage.size(), storage.dtype
+    (3, dtype('float32'))
+    """
     warnings.warn("TypedStorage is deprecated: use tensor.untyped_storage() instead of tensor.storage()", stacklevel=2)
     return TypedStorage(backends_storage.owner(self._array), version_box(self))
 
@@ -99,6 +128,10 @@ def resize_(self: Tensor, *sizes: Any, size: Any = (), memory_format: Any = cont
 
     It keeps its memory, from its first element on, if that is large enough; else it gets new memory with the old elements in
     front and undefined ones behind. Raises RuntimeError for a tensor that requires grad and for negative lengths.
+
+    >>> lucid.arange(6).resize_(2, 2)
+    Tensor([[0, 1],
+            [2, 3]], requires_grad=False)
     """
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -140,7 +173,11 @@ def _grown(array: Any, shape: Sequence[int]) -> Any:
 
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
-    """`resize_` to the shape of another tensor, and with `preserve_format` to its strides."""
+    """`resize_` to the shape of another tensor, and with `preserve_format` to its strides.
+
+    >>> lucid.zeros(2, 3).resize_as_(lucid.ones(4)).shape
+    lucid.Size([4])
+    """
     shape = tuple(the_template.shape)
     if memory_format is not preserve_format:
         return resize_(require_tensor("resize_as_", input), shape, memory_format=memory_format)
@@ -157,6 +194,12 @@ def set_(self: Tensor, source: Tensor | UntypedStorage | None = None, storage_of
     `storage_offset`, `size` and `stride`, counted in elements, say what part of that memory it shows: by default all of a
     tensor as it is, and all of a storage as a vector. The two share elements afterwards, and the history of `source`. Raises
     RuntimeError for a leaf that requires grad, another dtype or device, and what reaches out of the memory.
+
+    >>> x = lucid.zeros(2)
+    >>> x.set_(lucid.arange(3.0))
+    Tensor([0.0, 1.0, 2.0], requires_grad=False)
+    >>> x
+    Tensor([0.0, 1.0, 2.0], requires_grad=False)
     """
     if grad_mode.get() & GRAD:
         refuse_leaf(self)

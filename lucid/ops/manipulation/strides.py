@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...autograd.calls import single_op
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import Unwritable, refuse_leaf
@@ -26,7 +27,11 @@ Steps = tuple[int, ...]
 
 
 def storage_offset(self: Tensor) -> int:
-    """How many elements lie in memory between the first of the array that owns it and the first of this tensor."""
+    """How many elements lie in memory between the first of the array that owns it and the first of this tensor.
+
+    >>> lucid.arange(6)[2:].storage_offset()
+    2
+    """
     array = physical(self._array)
     part = storage.part(storage.owner(array), array) if not self.is_meta else None
     return 0 if part is None else part.offset // self.itemsize
@@ -65,7 +70,7 @@ class _StridedOp(Op):
 
     __slots__ = ()
 
-    def _share(self, out: Tensor, base: Tensor, attributes: dict[str, Any]) -> None:
+    def share(self, out: Tensor, base: Tensor, attributes: dict[str, Any]) -> None:
         box = out._version_box = version_box(base)
         root = base if base._view is None else base._view[0]
         if base._view is not None and base._view[1].__class__ is Unwritable:
@@ -113,7 +118,7 @@ class _WindowsOp(_StridedOp):
 
 
 _windows = _WindowsOp("windows", _windows_rule, view=True)
-_windows_grad = Op("windows_grad", _windows_grad_rule)
+_windows_grad = single_op("windows_grad", _windows_grad_rule)
 
 
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
@@ -121,6 +126,10 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
     `storage_offset` counts from the start of the memory; by default the view starts where `input` does. Elements may share
     memory; their gradients add up. Raises RuntimeError for negative steps and for what reaches out of the memory.
+
+    >>> lucid.as_strided(lucid.arange(6), (2, 3), (1, 2))
+    Tensor([[0, 2, 4],
+            [1, 3, 5]], requires_grad=False)
     """
     array = require_tensor("as_strided", input)._array
     shape, strides = tuple(map(int, size)), tuple(map(int, stride))
@@ -138,7 +147,11 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int],
                        storage_offset: int | None = None) -> Tensor:
-    """A copy of `input` with `src` written where ``as_strided(size, stride, storage_offset)`` would read."""
+    """A copy of `input` with `src` written where ``as_strided(size, stride, storage_offset)`` would read.
+
+    >>> lucid.as_strided_scatter(lucid.zeros(5), lucid.ones(2), (2,), (2,), 1)
+    Tensor([0.0, 1.0, 0.0, 1.0, 0.0], requires_grad=False)
+    """
     result = room_for(input, src)
     view = as_strided(result, size, stride, storage_offset)
     if view.shape != src.shape:
@@ -153,6 +166,10 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     `dimension`, and one for their elements at the end.
 
     Raises RuntimeError for windows longer than the dimension and for a step that is not positive.
+
+    >>> lucid.arange(5).unfold(0, size=3, step=2)
+    Tensor([[0, 1, 2],
+            [2, 3, 4]], requires_grad=False)
     """
     x = self if self.ndim else self.reshape(1)
     dim = canonical_dim(dimension, self.ndim)
@@ -167,13 +184,17 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return view if self.ndim else view.squeeze(0)
 
 
-def overlap_add(windows: Tensor, dim: int, length: int, step: int) -> Tensor:
-    """The sums of windows along `dim`, with their elements last, where `unfold` takes them from `length` elements."""
-    return _windows_grad(windows, dim=dim, length=length, step=step)
+def overlap_add(windows: Tensor, length: int, step: int) -> Tensor:
+    """The sums of windows along dimension 1, with their elements last, where `unfold` takes them from `length` elements."""
+    return _windows_grad(windows, dim=1, length=length, step=step)
 
 
 def sum_to_size(self: Tensor, *sizes: Any, size: Any = ()) -> Tensor:
-    """The sum over the dimensions in which a tensor of `size` would be broadcast to this one. Raises RuntimeError otherwise."""
+    """The sum over the dimensions in which a tensor of `size` would be broadcast to this one. Raises RuntimeError otherwise.
+
+    >>> lucid.ones(2, 3).sum_to_size(1, 3)
+    Tensor([[2.0, 2.0, 2.0]], requires_grad=False)
+    """
     wanted = integers(sizes or (size,))
     lead = self.ndim - len(wanted)
     if lead < 0 or any(n not in (1, m) for n, m in zip(wanted, self._array.shape[lead:], strict=True)):

@@ -10,9 +10,10 @@ from typing import Any
 from lucid_kernels import formulas
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
 from ...autograd.inplace import write
-from ...autograd.op import BinaryOp, Op, UnaryOp, Vjp
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import with_zero_curvature, zeros_for
 from .._methods import register
@@ -34,7 +35,9 @@ SINGLE = (*INPLACE_METHODS, "gelu", "silu", "leaky_relu", "hardtanh", "relu6")
 
 def require_floating(name: str, input: Tensor) -> Tensor:
     """`input` if it is a real floating-point tensor. Raises TypeError or NotImplementedError otherwise."""
-    if not _dtypes.is_floating(require_tensor(name, input)._array.dtype):
+    if input.__class__ is not Tensor:
+        require_tensor(name, input)
+    if not _dtypes.is_floating(input._array.dtype):
         raise NotImplementedError(f'"{name}" not implemented for \'{type_name(input.dtype)}\'')
     return input
 
@@ -55,24 +58,24 @@ def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Vjp:
     return lambda gg, _: (_tanh_grad(gg, y), gg * g * y * -2 if needs_y else None)
 
 
-_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), saved_outputs=True)
-relu_grad: Op = BinaryOp("relu_grad", _grad_of_step_rule)
+_relu = single_op("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), saved_outputs=True)
+relu_grad: Op = single_op("relu_grad", _grad_of_step_rule)
 # Of what nobody else has: the result may be written to then, as that of max pooling.
-relu_that_saves_its_input = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, x),))
-_sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), saved_outputs=True)
-_sigmoid_grad: Op = BinaryOp("sigmoid_grad", _sigmoid_grad_rule)
-_tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), saved_outputs=True)
-_tanh_grad: Op = BinaryOp("tanh_grad", _tanh_grad_rule)
+relu_that_saves_its_input = single_op("relu", lambda needs, x: lambda g, y: (relu_grad(g, x),))
+_sigmoid = single_op("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), saved_outputs=True)
+_sigmoid_grad: Op = single_op("sigmoid_grad", _sigmoid_grad_rule)
+_tanh = single_op("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), saved_outputs=True)
+_tanh_grad: Op = single_op("tanh_grad", _tanh_grad_rule)
 
 
 # ---- gelu, silu: the gradient needs the argument ---------------------------------------------------------------------
 def _gelu_rule(needs: Any, x: Tensor, *, approximate: str) -> Vjp:
-    return lambda g, y: (_gelu_grad(g, x, approximate=approximate),)
+    return lambda g, y: (gelu_grad(g, x, approximate=approximate),)
 
 
 def _gelu_grad_rule(needs: Any, g: Tensor, x: Tensor, *, approximate: str) -> Vjp:
     needs_x = needs[1]
-    return lambda gg, y: (_gelu_grad(gg, x, approximate=approximate),
+    return lambda gg, y: (gelu_grad(gg, x, approximate=approximate),
                           gg * g * _gelu_curvature(x, approximate) if needs_x else None)
 
 
@@ -100,10 +103,10 @@ def _silu_grad_rule(needs: Any, g: Tensor, x: Tensor) -> Vjp:
     return vjp
 
 
-_gelu = UnaryOp("gelu", _gelu_rule)
-_gelu_grad = BinaryOp("gelu_grad", _gelu_grad_rule)
-_silu = UnaryOp("silu", lambda needs, x: lambda g, y: (_silu_grad(g, x),))
-_silu_grad: Op = BinaryOp("silu_grad", _silu_grad_rule)
+_gelu = single_op("gelu", _gelu_rule)
+gelu_grad = single_op("gelu_grad", _gelu_grad_rule)
+_silu = single_op("silu", lambda needs, x: lambda g, y: (_silu_grad(g, x),))
+_silu_grad: Op = single_op("silu_grad", _silu_grad_rule)
 
 
 # ---- of lines --------------------------------------------------------------------------------------------------------
@@ -125,8 +128,8 @@ def _hardtanh_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Vjp:
     return lambda g, y: (with_zero_curvature(_hardtanh_slope(g, x, low, high), x), None, None)
 
 
-_leaky_relu = UnaryOp("leaky_relu", _leaky_relu_rule)
-_hardtanh = Op("clip", _hardtanh_rule)  # whose gradient passes at the bounds
+_leaky_relu = single_op("leaky_relu", _leaky_relu_rule)
+_hardtanh = single_op("clip", _hardtanh_rule)  # whose gradient passes at the bounds
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
@@ -155,14 +158,14 @@ def _log_softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Vjp
     return vjp
 
 
-_softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), saved_outputs=True)
-_softmax_grad: Op = BinaryOp("softmax_grad", _softmax_grad_rule)
-_log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),),
+_softmax = single_op("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), saved_outputs=True)
+_softmax_grad: Op = single_op("softmax_grad", _softmax_grad_rule)
+_log_softmax = single_op("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),),
                        saved_outputs=True)
-_log_softmax_grad: Op = BinaryOp("log_softmax_grad", _log_softmax_grad_rule)
+_log_softmax_grad: Op = single_op("log_softmax_grad", _log_softmax_grad_rule)
 
 
-def _along(op: UnaryOp, input: Tensor, dim: int, dtype: Any) -> Tensor:
+def _along(op: Any, input: Tensor, dim: int, dtype: Any) -> Tensor:
     if dtype is not None:
         input = require_tensor(op.name, input).to(dtype=dtype)
     ndim = require_floating(op.name, input)._array.ndim
@@ -182,6 +185,9 @@ def relu(input: Tensor) -> Tensor:
     """``max(input, 0)``, of any shape and real dtype; NaN stays NaN. The gradient at 0 is 0.
 
     Raises RuntimeError for bool and NotImplementedError for complex tensors.
+
+    >>> F.relu(lucid.tensor([-1.0, 0.0, 2.0]))
+    Tensor([0.0, 0.0, 2.0], requires_grad=False)
     """
     dtype = require_tensor("relu", input)._array.dtype
     if dtype.kind in "fV":
@@ -198,6 +204,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
     Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016. Raises RuntimeError for another `approximate` and
     NotImplementedError for a dtype that is not floating.
+
+    >>> F.gelu(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.1587,  0.0000,  0.8413], requires_grad=False)
+    >>> F.gelu(lucid.tensor([-1.0, 0.0, 1.0]), approximate="tanh")
+    Tensor([-0.1588,  0.0000,  0.8412], requires_grad=False)
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -206,7 +217,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @accepts_out(castable=True)
 def sigmoid(input: Tensor) -> Tensor:
-    """``1 / (1 + exp(-input))``. Integers become the default float dtype."""
+    """``1 / (1 + exp(-input))``. Integers become the default float dtype.
+
+    >>> lucid.sigmoid(lucid.tensor([-1.0, 0.0, 100.0]))
+    Tensor([0.2689, 0.5000, 1.0000], requires_grad=False)
+    """
     kind = require_tensor("sigmoid", input)._array.dtype.kind
     if kind == "c":
         half = complex(real(input) * 0.5, imag(input) * 0.5)  # times a complex number infinities become NaN
@@ -216,7 +231,11 @@ def sigmoid(input: Tensor) -> Tensor:
 
 @accepts_out(castable=True)
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent. Integers become the default float dtype."""
+    """The hyperbolic tangent. Integers become the default float dtype.
+
+    >>> lucid.tanh(lucid.tensor([-1.0, 0.0, 100.0]))
+    Tensor([-0.7616,  0.0000,  1.0000], requires_grad=False)
+    """
     kind = require_tensor("tanh", input)._array.dtype.kind
     if kind == "c":
         turned = tan(complex(-imag(input), real(input)))  # tanh z = -i tan(i z)
@@ -240,13 +259,21 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`, of any shape; converted to `dtype` first if it is given.
 
     Raises IndexError for a dimension that does not exist and NotImplementedError for a dtype that is not floating.
+
+    >>> F.softmax(lucid.tensor([[0.0, 0.0], [0.0, 1.0]]), dim=1)
+    Tensor([[0.5000, 0.5000],
+            [0.2689, 0.7311]], requires_grad=False)
     """
     return _along(_softmax, input, dim, dtype)
 
 
 @accepts_out
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed without overflow. Arguments and errors as there."""
+    """The logarithm of `softmax`, computed without overflow. Arguments and errors as there.
+
+    >>> F.log_softmax(lucid.tensor([0.0, 0.0, 1.0]), dim=0)
+    Tensor([-1.5514, -1.5514, -0.5514], requires_grad=False)
+    """
     return _along(_log_softmax, input, dim, dtype)
 
 
@@ -269,7 +296,11 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @fused_formula
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``."""
+    """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``.
+
+    >>> F.softplus(lucid.tensor([-1.0, 0.0, 100.0]))
+    Tensor([  0.3133,   0.6931, 100.0000], requires_grad=False)
+    """
     require_floating("softplus", input)
     scaled = input if beta == 1 else input * beta
     linear = scaled > threshold
@@ -307,7 +338,11 @@ def relu6(input: Tensor) -> Tensor:
 
 @fused_formula
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log(sigmoid(input))``, computed without overflow or cancellation."""
+    """``log(sigmoid(input))``, computed without overflow or cancellation.
+
+    >>> F.logsigmoid(lucid.tensor([-1000.0, 0.0]))
+    Tensor([-1000.0000,    -0.6931], requires_grad=False)
+    """
     require_floating("logsigmoid", input)
     # Not abs(): its derivative is 0 at 0, which would make all higher derivatives wrong there.
     negative = input < 0
@@ -320,19 +355,31 @@ def _mish(x: Tensor) -> Tensor:
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * tanh(softplus(input))``. Source: Misra, "Mish", 2019."""
+    """``input * tanh(softplus(input))``. Source: Misra, "Mish", 2019.
+
+    >>> F.mish(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.3034,  0.0000,  0.8651], requires_grad=False)
+    """
     require_floating("mish", input)
     return apply(_mish, input, inplace)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``. As one formula it would save its input, which may be written to."""
+    """``input - tanh(input)``. As one formula it would save its input, which may be written to.
+
+    >>> F.tanhshrink(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-0.2384,  0.0000,  0.2384], requires_grad=False)
+    """
     return input - tanh(require_tensor("tanhshrink", input))
 
 
 @fused_formula
 def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + |input|)``."""
+    """``input / (1 + |input|)``.
+
+    >>> F.softsign(lucid.tensor([-1.0, 0.0, 3.0]))
+    Tensor([-0.50,  0.00,  0.75], requires_grad=False)
+    """
     return input / (require_tensor("softsign", input).abs() + 1)
 
 
@@ -340,6 +387,9 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of `input` along `dim` times the sigmoid of the second. RuntimeError for an odd length.
 
     Source: Dauphin et al., "Language Modeling with Gated Convolutional Networks", 2017.
+
+    >>> F.glu(lucid.tensor([1.0, 2.0, 0.0, 100.0]))
+    Tensor([0.5, 2.0], requires_grad=False)
     """
     require_floating("glu", input)
     if input._array.ndim == 0:

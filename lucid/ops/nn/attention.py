@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed, is_grad_enabled
 from ...autograd.op import Op, Vjp
@@ -42,8 +43,8 @@ def _fused(name: str) -> Op:
 
         return vjp
 
-    gradient = Op(f"{name}_grad")
-    return Op(name, rule, saved_outputs=(0, 1, 2, 3), outputs=(0,))
+    gradient = operation(f"{name}_grad")
+    return operation(name, rule, saved_outputs=(0, 1, 2, 3), outputs=(0,))
 
 
 _attention = _fused("attention")
@@ -119,6 +120,10 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 
     Sources: Vaswani et al., "Attention is all you need", 2017; Dao et al., "FlashAttention", 2022; for grouped heads Ainslie
     et al., "GQA", 2023.
+
+    >>> query = key = value = lucid.randn(2, 4, 5, 8)  # (batch, heads, positions, features)
+    >>> F.scaled_dot_product_attention(query, key, value, is_causal=True).shape
+    lucid.Size([2, 4, 5, 8])
     """
     _check(query, key, value, attn_mask, dropout_p, is_causal)
     (*_, length, width), shape = query._array.shape, query._array.shape

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._writers import writes
+from ...autograd.calls import operation
 from ...autograd.grad_mode import is_composed
 from ...autograd.inplace import increment
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor, record_update
 from .activation import relu_grad
 from .normalization import all_but_channels, by_kernel, composed, delivered, dtypes_of, per_channel, require_batch, wide
@@ -47,8 +48,8 @@ def composed_of_mode(g: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, 
     return g * per_channel(scale, x), (g * normalized).sum(dims), g.sum(dims)
 
 
-_batch_norm_relu = Op("batch_norm_relu", _rule, saved_outputs=(0, 1, 2), outputs=(0,), inputs_seen=4)
-_batch_norm_relu_grad = Op("batch_norm_relu_grad")
+_batch_norm_relu = operation("batch_norm_relu", _rule, saved_outputs=(0, 1, 2), outputs=(0,), operands=7, inputs_seen=4)
+_batch_norm_relu_grad = operation("batch_norm_relu_grad")
 
 
 @writes("written")
@@ -61,6 +62,10 @@ def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Ten
     number of times.
 
     Raises what `batch_norm` raises, and RuntimeError for a residual of another shape or dtype.
+
+    >>> F.batch_norm_relu(lucid.tensor([[1.0, 10.0], [3.0, 30.0]]), None, None, training=True)
+    Tensor([[0.0, 0.0],
+            [1.0, 1.0]], requires_grad=False)
     """
     require_batch("batch_norm_relu", input, running_mean, running_var, weight, bias, training, eps)
     if residual is not None and (residual._array.shape, residual._array.dtype) != (input._array.shape, input._array.dtype):

@@ -9,8 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
+from ...autograd.grad_mode import GRAD, mode
 from ...autograd.op import Op, Vjp
-from ...tensor import Tensor
+from ...backends import versions
+from ...tensor import Tensor, version_box
+from .._operands import refuse_stored
 from ..manipulation.complex import complex
 from ..manipulation.padding import constant_pad
 from ._convolution_arguments import (
@@ -99,9 +103,9 @@ def _ops(name: str) -> _Ops:
 
         return vjp
 
-    ops = _Ops(Op(name, convolve_rule), Op(f"{name}_relu", convolve_relu_rule, saved_outputs=True),
-               Op(f"{name}_grad_input", grad_input_rule), Op(f"{name}_grad_weight", grad_weight_rule),
-               Op(f"{name}_grad_parameters", grad_parameters_rule))
+    ops = _Ops(single_op(name, convolve_rule), single_op(f"{name}_relu", convolve_relu_rule, saved_outputs=True),
+               single_op(f"{name}_grad_input", grad_input_rule), single_op(f"{name}_grad_weight", grad_weight_rule),
+               operation(f"{name}_grad_parameters", grad_parameters_rule))
     return ops
 
 
@@ -126,6 +130,12 @@ def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry
     if len(geometry.stride) > 1:
         stride, padding, dilation, groups = geometry
         ops = OPS[len(stride)]
+        kernel = weight._array
+        if kernel.__class__ in versions.kinds:
+            if not mode.get() & GRAD:
+                versions.note(kernel, version_box(weight))
+            elif versions.noted:
+                versions.forget(kernel)
         result: Tensor = (ops.convolve_relu if relu else ops.convolve)(x, weight, bias, stride=stride, padding=padding,
                                                                        dilation=dilation, groups=groups)
         return result
@@ -203,6 +213,7 @@ def _transposed(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, 
 
 def _as_floating(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Any, Any, Any]:
     """The tensors, which have one dtype; integers as float64."""
+    refuse_stored("convolution", input._array.dtype)
     if _dtypes.is_differentiable(input._array.dtype):
         return input, weight, bias
     return input.double(), weight.double(), None if bias is None else bias.double()
@@ -219,7 +230,11 @@ def _pad_to_same(x: Tensor, kernel: Sizes, geometry: Geometry) -> tuple[Tensor, 
 # ---- public functions --------------------------------------------------------------------------------------------------
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
            groups: int = 1) -> Tensor:
-    """`conv2d` over one dimension: `input` (N, C, L) or (C, L), `weight` (O, C / groups, K)."""
+    """`conv2d` over one dimension: `input` (N, C, L) or (C, L), `weight` (O, C / groups, K).
+
+    >>> F.conv1d(lucid.tensor([[[1.0, 2.0, 3.0, 4.0]]]), lucid.tensor([[[1.0, -1.0]]]))
+    Tensor([[[-1.0, -1.0, -1.0]]], requires_grad=False)
+    """
     return _convolution(1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -230,6 +245,12 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     `stride`, `padding` and `dilation` are a number or one for each dimension; `padding` may also be 'valid' (none) or 'same'
     (output as large as the input, for stride 1). All tensors have one floating-point or complex dtype; integers are
     computed in float64. Raises RuntimeError for shapes, dtypes and options that do not fit, as PyTorch does.
+
+    >>> F.conv2d(lucid.ones(1, 1, 3, 3), lucid.ones(1, 1, 2, 2))
+    Tensor([[[[4.0, 4.0],
+              [4.0, 4.0]]]], requires_grad=False)
+    >>> F.conv2d(lucid.randn(8, 3, 32, 32), lucid.randn(16, 3, 3, 3), stride=2, padding=1).shape
+    lucid.Size([8, 16, 16, 16])
     """
     return _convolution(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -239,6 +260,9 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     """`conv2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W), `weight` (O, C / groups, KD, KH, KW).
 
     While it runs it needs memory for copies of some slices of the input: a few megabytes, or a few times the weight.
+
+    >>> F.conv3d(lucid.ones(1, 1, 2, 2, 2), lucid.ones(1, 1, 2, 2, 2))
+    Tensor([[[[[8.0]]]]], requires_grad=False)
     """
     return _convolution(3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -251,7 +275,11 @@ def convolution_relu(count: int, input: Tensor, weight: Tensor, bias: Tensor | N
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                      output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
-    """`conv_transpose2d` over one dimension: `input` (N, C, L) or (C, L), `weight` (C, O / groups, K)."""
+    """`conv_transpose2d` over one dimension: `input` (N, C, L) or (C, L), `weight` (C, O / groups, K).
+
+    >>> F.conv_transpose1d(lucid.tensor([[[1.0, 2.0]]]), lucid.tensor([[[1.0, 10.0]]]), stride=2)
+    Tensor([[[ 1.0, 10.0,  2.0, 20.0]]], requires_grad=False)
+    """
     return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -265,11 +293,20 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     dtypes and errors are those of `conv2d`.
 
     Source: Zeiler et al., "Deconvolutional Networks", 2010; Dumoulin and Visin, "A guide to convolution arithmetic", 2016.
+
+    >>> F.conv_transpose2d(lucid.ones(1, 1, 2, 2), lucid.ones(1, 1, 2, 2))
+    Tensor([[[[1.0, 2.0, 1.0],
+              [2.0, 4.0, 2.0],
+              [1.0, 2.0, 1.0]]]], requires_grad=False)
     """
     return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                      output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
-    """`conv_transpose2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W), `weight` (C, O / groups, KD, KH, KW)."""
+    """`conv_transpose2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W), `weight` (C, O / groups, KD, KH, KW).
+
+    >>> F.conv_transpose3d(lucid.ones(1, 2, 2, 2, 2), lucid.ones(2, 3, 2, 2, 2), stride=2).shape
+    lucid.Size([1, 3, 4, 4, 4])
+    """
     return _transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

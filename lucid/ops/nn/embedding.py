@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _dtypes, backends
+from ... import _dtypes, _recording, backends
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import no_grad
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..indexing.index import check_bounds
@@ -65,11 +66,11 @@ def _refusing_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: 
 
 
 # Without a check of the indices, which may have any shape.
-embedding_op = Op("embedding", _embedding_rule)
-_sparse_embedding = Op("embedding", _sparse_rule)
-_embedding_with_frequency = Op("embedding", _refusing_rule)
+embedding_op = single_op("embedding", _embedding_rule)
+_sparse_embedding = operation("embedding", _sparse_rule)
+_embedding_with_frequency = operation("embedding", _refusing_rule)
 # The sums of the rows of one number: also for the bags of `embedding_bag`.
-sum_rows = Op("embedding_grad", _sum_rows_rule)
+sum_rows = single_op("embedding_grad", _sum_rows_rule)
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
@@ -81,6 +82,10 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     `weight` itself. Raises IndexError for an index out of range, on a GPU at the next wait for the device; RuntimeError for other
     dtypes and shapes; AssertionError for a `padding_idx` out of range. With `sparse` the gradient is a sparse tensor of the rows
     that were named, and cannot be scaled by frequency (RuntimeError in `backward`).
+
+    >>> F.embedding(lucid.tensor([[0, 2]]), lucid.tensor([[1.0, 1.5], [2.0, 2.5], [3.0, 3.5]]))
+    Tensor([[[1.0, 1.5],
+             [3.0, 3.5]]], requires_grad=False)
     """
     require_tensor("embedding", input), require_tensor("embedding", weight)
     if weight._array.ndim != 2:
@@ -126,13 +131,26 @@ def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:
     def rule(needs: Any, x: Tensor) -> Any:
         return lambda g, y: (g * scale,)
 
-    return UnaryOp("copy", rule)(x)
+    return Op("copy", rule)(x)
+
+
+@_recording.as_it_is  # a replay looks too
+def _require_classes(tensor: Tensor, count: int) -> None:
+    """Raise RuntimeError unless all elements are from 0 to `count` - 1."""
+    if tensor._array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if tensor._array.max() >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros of shape ``tensor.shape + (num_classes,)`` with a one at the index in `tensor`.
 
     -1 takes the largest index plus 1. Raises RuntimeError for other dtypes than int64 and for indices out of range.
+
+    >>> F.one_hot(lucid.tensor([0, 2]), num_classes=3)
+    Tensor([[1, 0, 0],
+            [0, 0, 1]], requires_grad=False)
     """
     if require_tensor("one_hot", tensor).dtype != _dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -143,14 +161,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.is_meta and num_classes != -1:
         return tensor.new_empty((*tensor.shape, num_classes))
     indices = tensor._array
-    if indices.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    largest = int(indices.max())
     if num_classes == -1:
-        backends.note_read(indices)
-        num_classes = largest + 1
-    elif largest >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+        backends.note_read(indices)  # of which the shape depends
+        num_classes = int(indices.max()) + 1
+    _require_classes(tensor, num_classes)
     result = tensor.new_zeros((*indices.shape, num_classes))
     backends.run("scatter", (result._array, tensor.unsqueeze(-1)._array, 1), {"axis": indices.ndim, "out": result._array})
     return result

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
@@ -24,7 +25,7 @@ _WEIGHTS = (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16)
 
 
 def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tensor, factors: Tensor | None, scale: Tensor | None,
-          *, sparse: bool = False) -> Vjp:
+          *, sparse: bool) -> Vjp:
     needs_weight, _, _, needs_factors, _ = needs
     shape = weight._array.shape
     rows = shape[0]
@@ -48,14 +49,14 @@ def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tenso
 
 # The sums of bags: of weight (V, D), indices (n,), the edges of the bags (B + 1,), factors (n,) or None, and what the gradient of
 # each row is multiplied by, (n, 1) or None.
-_bag_sums = Op("bag_sums", _rule)
+_bag_sums = operation("bag_sums", functools.partial(_rule, sparse=False))
 # The same with a sparse gradient of the table.
-_sparse_bag_sums = Op("bag_sums", functools.partial(_rule, sparse=True))
+_sparse_bag_sums = operation("bag_sums", functools.partial(_rule, sparse=True))
 # The rows in which the maxima of bags stand, -1 for those of empty bags.
-_bag_maxima = Op("bag_maxima")
+_bag_maxima = operation("bag_maxima")
 
 
-_bag_indices, _bag_edges, _bag_lengths = Op("bag_indices"), Op("bag_edges"), Op("bag_lengths")
+_bag_indices, _bag_edges, _bag_lengths = operation("bag_indices"), operation("bag_edges"), operation("bag_lengths")
 
 
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
@@ -74,6 +75,10 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     Raises ValueError and RuntimeError for shapes, dtypes and offsets that do not fit, IndexError (a RuntimeError too) for indices
     out of range, on a GPU at the next wait for the device; NotImplementedError for `per_sample_weights` of means and maxima. With
     `sparse` the gradient of `weight` is a sparse tensor of the rows that were named.
+
+    >>> F.embedding_bag(lucid.tensor([0, 2, 1]), lucid.tensor([[1.0], [2.0], [4.0]]), offsets=lucid.tensor([0, 2]), mode="sum")
+    Tensor([[5.0],
+            [2.0]], requires_grad=False)
     """
     require_tensor("embedding_bag", input), require_tensor("embedding_bag", weight)
     if weight.dtype == _dtypes.int64 and input.is_floating_point():

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op
 from ...tensor import Tensor
 from .._operands import canonical_dim, require_tensor
 from ..creation.creation import arange
@@ -29,6 +29,9 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
 
     Raises ValueError where no size is given, RuntimeError for sizes that do not fit, NotImplementedError for integers.
     Source: Graham, "Fractional max-pooling", 2014.
+
+    >>> F.fractional_max_pool2d(lucid.randn(1, 3, 8, 8), 2, output_size=5).shape
+    lucid.Size([1, 3, 5, 5])
     """
     if output_size is None and output_ratio is not None and len(output_ratio) > 2:
         raise ValueError("fractional_max_pool2d requires output_ratio to either be a single Int or tuple of Ints.")
@@ -39,6 +42,9 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
                           return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """`fractional_max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W). `_random_samples` (N, C, 3) are
     for the depth, the height and the width.
+
+    >>> F.fractional_max_pool3d(lucid.randn(1, 3, 8, 8, 8), 2, output_size=5).shape
+    lucid.Size([1, 3, 5, 5, 5])
     """
     return _pool("fractional_max_pool3d", input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
 
@@ -96,7 +102,7 @@ def _check_samples(samples: Tensor, input: Tensor, batch: int, channels: int, co
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {count}; got {found[2]}.")
 
 
-_fractional_max_indices = Op("fractional_max_indices")
+_fractional_max_indices = operation("fractional_max_indices")
 
 
 def _maxima(x: Tensor, kernel: tuple[int, ...], size: tuple[int, ...], samples: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .._second_order import by_recording
@@ -43,8 +44,8 @@ def _rule(needs: Sequence[bool], x: Tensor, grid: Tensor, *, mode: str, padding_
     return vjp
 
 
-_grid_sample = Op("grid_sample", _rule)
-_grid_sample_grad = Op("grid_sample_grad")
+_grid_sample = single_op("grid_sample", _rule)
+_grid_sample_grad = operation("grid_sample_grad")
 
 
 # ---- the same in operations, which differentiate again -----------------------------------------------------------------
@@ -128,6 +129,11 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
 
     Raises ValueError for other modes, RuntimeError for shapes and dtypes that do not fit, NotImplementedError for integers.
     Source: Jaderberg et al., "Spatial transformer networks", 2015.
+
+    >>> x, mirror = lucid.arange(4.0).view(1, 1, 2, 2), lucid.tensor([[[-1.0, 0, 0], [0, 1, 0]]])
+    >>> F.grid_sample(x, F.affine_grid(mirror, x.shape, align_corners=False), align_corners=False)
+    Tensor([[[[1.0, 0.0],
+              [3.0, 2.0]]]], requires_grad=False)
     """
     for name, value, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDING_MODES)):
         if value not in known:
@@ -170,6 +176,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Raises ValueError for sizes that are not positive and other shapes and dtypes of `theta`, NotImplementedError for other
     numbers of dimensions, RuntimeError for another N.
+
+    >>> F.affine_grid(lucid.tensor([[[1.0, 0, 0], [0, 1, 0]]]), (1, 1, 1, 2), align_corners=False)
+    Tensor([[[[-0.5,  0.0],
+              [ 0.5,  0.0]]]], requires_grad=False)
     """
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...autograd.calls import operation
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._second_order import ForSecondOrder, by_recording
 from .activation import require_floating
@@ -29,8 +30,8 @@ def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor 
     return vjp
 
 
-_group_norm = Op("group_norm", _rule, saved_outputs=(1, 2), outputs=(0,))
-_group_norm_grad = Op("group_norm_grad")
+_group_norm = operation("group_norm", _rule, saved_outputs=(1, 2), outputs=(0,))
+_group_norm_grad = operation("group_norm_grad")
 
 
 def _composed(input: Tensor, weight: Tensor | None, bias: Tensor | None, groups: int, eps: float) -> Tensor:
@@ -53,6 +54,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     parameters of wrong sizes or dtypes, ValueError for a single value, ZeroDivisionError for no groups.
 
     Source: Wu and He, "Group Normalization", 2018.
+
+    >>> F.group_norm(lucid.tensor([[1.0, 3.0, 10.0, 30.0]]), num_groups=2)
+    Tensor([[-1.0,  1.0, -1.0,  1.0]], requires_grad=False)
     """
     shape = require_floating("group_norm", input)._array.shape
     if len(shape) < 2:
@@ -86,6 +90,10 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     wrong sizes, mixed dtypes and missing running statistics.
 
     Source: Ulyanov, Vedaldi and Lempitsky, "Instance Normalization", 2016.
+
+    >>> F.instance_norm(lucid.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+    Tensor([[[-1.0,  1.0],
+             [-1.0,  1.0]]], requires_grad=False)
     """
     require_floating("instance_norm", input)
     shape = input._array.shape

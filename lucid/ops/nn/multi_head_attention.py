@@ -115,6 +115,13 @@ def multi_head_attention_forward(
     Raises AssertionError and RuntimeError for shapes and dtypes that do not fit.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    >>> layer, x = nn.MultiheadAttention(8, num_heads=2), lucid.randn(5, 2, 8)
+    >>> projections, out = (layer.in_proj_weight, layer.in_proj_bias), layer.out_proj
+    >>> output, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 8, 2, *projections, None, None, False, 0.0, out.weight, out.bias)
+    >>> output.shape, weights.shape
+    (lucid.Size([5, 2, 8]), lucid.Size([2, 5, 5]))
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

@@ -11,16 +11,18 @@ from typing import Any
 
 from ... import _dtypes
 from ..._writers import writes
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import LEVELS, is_composed
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import increment
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor, record_update
 from .._operands import require_tensor
 from .activation import require_floating
 
 __all__ = ()  # functions of nn.functional only
+_FLOATING = "fdeE"  # the characters of the dtypes
 _HALVES = ("float16", "bfloat16")
 
 
@@ -59,10 +61,10 @@ def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: An
     return vjp
 
 
-_batch_norm = Op("batch_norm", _batch_norm_rule, saved_outputs=(1, 2), outputs=(0,), inputs_seen=3)
-_batch_norm_grad = Op("batch_norm_grad")
-_batch_norm_eval = Op("batch_norm_eval", _batch_norm_eval_rule)
-_batch_norm_eval_grad = Op("batch_norm_eval_grad")
+_batch_norm = operation("batch_norm", _batch_norm_rule, saved_outputs=(1, 2), outputs=(0,), operands=6, inputs_seen=3)
+_batch_norm_grad = operation("batch_norm_grad")
+_batch_norm_eval = single_op("batch_norm_eval", _batch_norm_eval_rule)
+_batch_norm_eval_grad = operation("batch_norm_eval_grad")
 
 
 # ---- layer norm --------------------------------------------------------------------------------------------------------
@@ -81,8 +83,8 @@ def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *,
     return vjp
 
 
-_layer_norm = Op("layer_norm", _layer_norm_rule, saved_outputs=(1, 2), outputs=(0,))
-_layer_norm_grad = Op("layer_norm_grad")
+_layer_norm = operation("layer_norm", _layer_norm_rule, saved_outputs=(1, 2), outputs=(0,))
+_layer_norm_grad = operation("layer_norm_grad")
 
 
 # ---- the gradient in operations ------------------------------------------------------------------------------------------
@@ -150,6 +152,10 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     training; RuntimeError for wrong sizes and mixed dtypes and for missing running statistics in evaluation.
 
     Source: Ioffe and Szegedy, "Batch Normalization", 2015.
+
+    >>> F.batch_norm(lucid.tensor([[1.0, 10.0], [3.0, 30.0]]), None, None, training=True)
+    Tensor([[-1.0, -1.0],
+            [ 1.0,  1.0]], requires_grad=False)
     """
     return counted_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, None)
 
@@ -195,12 +201,28 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     RuntimeError for shapes and dtypes that do not fit.
 
     Source: Ba, Kiros and Hinton, "Layer Normalization", 2016.
+
+    >>> F.layer_norm(lucid.tensor([[1.0, 3.0], [10.0, 30.0]]), (2,))
+    Tensor([[-1.0,  1.0],
+            [-1.0,  1.0]], requires_grad=False)
     """
-    wanted = require_normalized_shape("layer_norm", require_tensor("layer_norm", input), normalized_shape,
-                                      {"weight": weight, "bias": bias})
-    require_floating("layer_norm", input)
-    require_matching_dtypes("layer_norm", input, [weight, bias])
-    return _layer_norm(input, weight, bias, normalized_ndim=len(wanted), eps=eps)[0]
+    if not _is_usual(input, normalized_shape, weight, bias):
+        normalized_shape = require_normalized_shape("layer_norm", require_tensor("layer_norm", input), normalized_shape,
+                                                    {"weight": weight, "bias": bias})
+        require_floating("layer_norm", input)
+        require_matching_dtypes("layer_norm", input, [weight, bias])
+    return _layer_norm(input, weight, bias, normalized_ndim=len(normalized_shape), eps=eps)[0]
+
+
+def _is_usual(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> bool:
+    """Whether the arguments of `layer_norm` are as most are, and right: the checks one by one take half a microsecond more."""
+    if input.__class__ is not Tensor or normalized_shape.__class__ is not tuple or not normalized_shape or (
+            weight is None or bias is None):
+        return False
+    x, w, b = input._array, weight._array, bias._array
+    dtype = x.dtype
+    return bool(dtype.char in _FLOATING and w.dtype is dtype is b.dtype and w.shape == normalized_shape == b.shape
+                and x.shape[-len(normalized_shape):] == normalized_shape)
 
 
 def require_batch(name: str, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
@@ -271,7 +293,12 @@ def require_matching_dtypes(name: str, input: Tensor, parameters: list[Tensor | 
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
-    """`input` divided by its `p`-norm along `dim`, which counts as at least `eps`."""
+    """`input` divided by its `p`-norm along `dim`, which counts as at least `eps`.
+
+    >>> F.normalize(lucid.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    Tensor([[0.6, 0.8],
+            [0.0, 0.0]], requires_grad=False)
+    """
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{type_name(input.dtype)}")

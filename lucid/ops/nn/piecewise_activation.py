@@ -37,7 +37,7 @@ def _of_lines(name: str, formula: Callable[..., Tensor], slope: Callable[..., Te
         y = formula(wrap(x._array), *arguments)
         flags = grad_mode.get()
         if x._node is not None and flags & GRAD:
-            op._record(y, y._array, [x._node], (x,), {"arguments": arguments}, flags)
+            op.record(y, y._array, [x._node], (x,), {"arguments": arguments}, flags)
         return y
 
     return apply
@@ -106,7 +106,11 @@ _randomly_sloped = _of_lines("rrelu", _rrelu_formula, lambda g, x, slopes: where
 
 # ---- public functions ----------------------------------------------------------------------------------------------------
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input / 6 + 1 / 2`` moved into [0, 1]; the gradient is 0 at its ends. NotImplementedError for other than floats."""
+    """``input / 6 + 1 / 2`` moved into [0, 1]; the gradient is 0 at its ends. NotImplementedError for other than floats.
+
+    >>> F.hardsigmoid(lucid.tensor([-4.0, 0.0, 1.5]))
+    Tensor([0.00, 0.50, 0.75], requires_grad=False)
+    """
     require_floating("hardsigmoid", input)
     return apply(_hardsigmoid, input, inplace)
 
@@ -115,6 +119,9 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * hardsigmoid(input)``. NotImplementedError for other than floats.
 
     Source: Howard et al., "Searching for MobileNetV3", 2019.
+
+    >>> F.hardswish(lucid.tensor([1.0, 4.0]))
+    Tensor([0.6667, 4.0000], requires_grad=False)
     """
     require_floating("hardswish", input)
     return apply(_hardswish, input, inplace)
@@ -124,6 +131,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else ``alpha * (exp(input / alpha) - 1)``. RuntimeError for an `alpha` of 0.
 
     Source: Barron, "Continuously Differentiable Exponential Linear Units", 2017.
+
+    >>> F.celu(lucid.tensor([-1.0, 0.0, 1.0]), alpha=0.5)
+    Tensor([-0.4323,  0.0000,  1.0000], requires_grad=False)
     """
     require_floating("celu", input)
     if alpha == 0:
@@ -135,6 +145,9 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """A scaled `elu` that keeps mean 0 and variance 1.
 
     Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+
+    >>> F.selu(lucid.tensor([-1.0, 0.0, 1.0]))
+    Tensor([-1.1113,  0.0000,  1.0507], requires_grad=False)
     """
     require_floating("selu", input)
     return apply(_selu, input, inplace)
@@ -142,7 +155,11 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @accepts_out(castable=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`input` where it is above `threshold`, else `value`. Raises NotImplementedError for bool and complex tensors."""
+    """`input` where it is above `threshold`, else `value`. Raises NotImplementedError for bool and complex tensors.
+
+    >>> F.threshold(lucid.tensor([-1.0, 0.5, 2.0]), threshold=1.0, value=0.0)
+    Tensor([0.0, 0.0, 2.0], requires_grad=False)
+    """
     if require_tensor("threshold", input)._array.dtype.kind in "bc":
         raise NotImplementedError(f"threshold is not implemented for {input.dtype.name}")
     if input._array.dtype.kind not in "fV":
@@ -151,7 +168,11 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`input` moved towards 0 by `lambd`, and 0 within `lambd` of it. RuntimeError for a negative `lambd`."""
+    """`input` moved towards 0 by `lambd`, and 0 within `lambd` of it. RuntimeError for a negative `lambd`.
+
+    >>> F.softshrink(lucid.tensor([-1.0, 0.3, 0.7]))
+    Tensor([-0.5,  0.0,  0.2], requires_grad=False)
+    """
     require_floating("softshrink", input)
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
@@ -160,7 +181,11 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @accepts_out
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`input`, and 0 within `lambd` of 0."""
+    """`input`, and 0 within `lambd` of 0.
+
+    >>> F.hardshrink(lucid.tensor([-1.0, 0.3, 0.7]))
+    Tensor([-1.0,  0.0,  0.7], requires_grad=False)
+    """
     require_floating("hardshrink", input)
     return _hardshrink(input, lambd)
 
@@ -171,6 +196,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Raises RuntimeError for other shapes and for dtypes that differ.
 
     Source: He et al., "Delving Deep into Rectifiers", 2015.
+
+    >>> F.prelu(lucid.tensor([-2.0, 3.0]), lucid.tensor([0.25]))
+    Tensor([-0.5,  3.0], requires_grad=False)
     """
     require_floating("prelu", input), require_tensor("prelu", weight)
     if input._array.dtype != weight._array.dtype:
@@ -196,6 +224,9 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     """`leaky_relu` with slopes drawn from [lower, upper) in training, and their mean otherwise.
 
     Source: Xu et al., "Empirical Evaluation of Rectified Activations", 2015.
+
+    >>> F.rrelu(lucid.tensor([-1.0, 2.0]), lower=0.25, upper=0.25)
+    Tensor([-0.25,  2.00], requires_grad=False)
     """
     require_floating("rrelu", input)
     if lower > upper:

@@ -6,14 +6,17 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from lucid_kernels.windows import window_counts
+
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import LEVELS, is_composed
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._independence import Origin, with_zero_gradients
-from .._operands import require_tensor
+from .._operands import refuse_stored, require_tensor
 
 __all__ = ("max_pool2d",)
 
@@ -45,7 +48,7 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
     return vjp
 
 
-def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Vjp:
+def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...], relu: bool = False) -> Vjp:
     return lambda gg, y: (max_pool2d_gather(gg, indices), None)
 
 
@@ -54,11 +57,11 @@ def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Vjp:
     return lambda g, y: (max_pool2d_grad(g, indices, input_shape=input_shape), None)
 
 
-_max_pool2d = Op("max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
-_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
-_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
-max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
-max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
+_max_pool2d = operation("max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+_relu_max_pool2d = operation("max_pool2d", _relu_max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+_adaptive_max_pool2d = operation("adaptive_max_pool2d", _max_pool2d_rule, saved_outputs=(1,), outputs=(0,))
+max_pool2d_grad = single_op("max_pool2d_grad", _max_pool2d_grad_rule)
+max_pool2d_gather = single_op("max_pool2d_gather", _max_pool2d_gather_rule)
 
 
 def _avg_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
@@ -80,10 +83,10 @@ def _adaptive_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...]) 
     return lambda gg, y: (_adaptive_avg_pool2d(gg, output_size=output_size),)
 
 
-_avg_pool2d = Op("avg_pool2d", _avg_pool2d_rule)
-_avg_pool2d_grad = Op("avg_pool2d_grad", _avg_pool2d_grad_rule)
-_adaptive_avg_pool2d = Op("adaptive_avg_pool2d", _adaptive_rule)
-_adaptive_avg_pool2d_grad = Op("adaptive_avg_pool2d_grad", _adaptive_grad_rule)
+_avg_pool2d = single_op("avg_pool2d", _avg_pool2d_rule)
+_avg_pool2d_grad = single_op("avg_pool2d_grad", _avg_pool2d_grad_rule)
+_adaptive_avg_pool2d = single_op("adaptive_avg_pool2d", _adaptive_rule)
+_adaptive_avg_pool2d_grad = single_op("adaptive_avg_pool2d_grad", _adaptive_grad_rule)
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
@@ -94,6 +97,10 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes there; those
     of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
+
+    >>> F.max_pool2d(lucid.arange(16.0).view(1, 1, 4, 4), 2)
+    Tensor([[[[ 5.0,  7.0],
+              [13.0, 15.0]]]], requires_grad=False)
     """
     y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode,
                          winners=not (return_indices or grad_mode.get() & LEVELS))
@@ -129,6 +136,10 @@ def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
     `stride` defaults to `kernel_size`. The padding counts as zeros, or not at all with `count_include_pad=False`;
     `divisor_override` replaces the number of elements. Raises RuntimeError for shapes and windows that do not fit.
+
+    >>> F.avg_pool2d(lucid.arange(16.0).view(1, 1, 4, 4), 2)
+    Tensor([[[[ 2.5,  4.5],
+              [10.5, 12.5]]]], requires_grad=False)
     """
     kernel, step, pad = _window("avg_pool2d", kernel_size, stride, padding)
     if divisor_override == 0:
@@ -144,6 +155,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
     `output_size` is a number or (OH, OW); None in it keeps the length of the input. Raises RuntimeError for shapes that do
     not fit.
+
+    >>> F.adaptive_avg_pool2d(lucid.arange(8.0).view(1, 1, 2, 4), (1, 2))
+    Tensor([[[[2.5, 4.5]]]], requires_grad=False)
     """
     wanted = _adaptive_sizes("adaptive_avg_pool2d", input, output_size)
     x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
@@ -155,6 +169,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
     None in `output_size` keeps the length of the input. With `return_indices` also the int64 indices of the maxima in the
     flattened plane. Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
+
+    >>> F.adaptive_max_pool2d(lucid.arange(8.0).view(1, 1, 2, 4), (1, 2))
+    Tensor([[[[5.0, 7.0]]]], requires_grad=False)
     """
     wanted = _adaptive_sizes("adaptive_max_pool2d", input, output_size)
     if not _dtypes.is_floating(input._array.dtype):
@@ -216,6 +233,7 @@ def _prepare(function: str, input: Tensor) -> tuple[Tensor, bool, Any]:
                            f"{list(shape)}")
     if dtype.kind in "bc":
         raise NotImplementedError(f'"{function}" not implemented for dtype {dtype.name}')
+    refuse_stored("max_pool", dtype)
     x = input if _dtypes.is_floating(dtype) else input.double()
     return (x, True, dtype) if len(shape) == 4 else (x.reshape(1, *shape), False, dtype)
 
@@ -224,13 +242,6 @@ def _finish(y: Tensor, batched: bool, dtype: Any) -> Tensor:
     if y._array.dtype != dtype:
         y = y.to(dtype)
     return y if batched else y.reshape(y.shape[1:])
-
-
-def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    span = size + 2 * padding - dilation * (kernel - 1) - 1
-    length = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
-    # The last window must start inside the input or the padding before it.
-    return length - 1 if ceil_mode and (length - 1) * stride >= size + padding else length
 
 
 def _misses(shape: tuple[int, ...], padding: Any = (0, 0), dilation: Any = (1, 1), **other: Any) -> bool:
@@ -249,8 +260,7 @@ def _check_output(shape: tuple[int, ...], kernel: tuple[int, int], stride: tuple
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                                f"dilation={d}")
     channels, height, width = shape[1:]
-    lengths = [_output_length(n, k, s, p, d, ceil_mode)
-               for n, k, s, p, d in zip((height, width), kernel, stride, padding, dilation, strict=True)]
+    lengths = window_counts((height, width), kernel, stride, padding, dilation, ceil_mode)
     if min(lengths) < 1:
         raise RuntimeError(f"Given input size: ({channels}x{height}x{width}). Calculated output size: "
                            f"({channels}x{lengths[0]}x{lengths[1]}). Output size is too small")

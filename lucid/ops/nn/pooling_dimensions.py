@@ -39,7 +39,11 @@ def _or_kernel(stride: Any, kernel: Any) -> Any:
 # ---- one dimension -----------------------------------------------------------------------------------------------------
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """`max_pool2d` over one dimension: `input` (N, C, L) or (C, L)."""
+    """`max_pool2d` over one dimension: `input` (N, C, L) or (C, L).
+
+    >>> F.max_pool1d(lucid.tensor([[[1.0, 3.0, 5.0, 2.0]]]), kernel_size=2)
+    Tensor([[[3.0, 5.0]]], requires_grad=False)
+    """
     _require_dimensions("max_pool1d", input, 1)
     (kernel,), (step,), (pad,), (spread,) = (_sizes("max_pool1d", name, value, 1) for name, value in (
         ("kernel_size", kernel_size), ("stride", _or_kernel(stride, kernel_size)), ("padding", padding), ("dilation", dilation)))
@@ -49,7 +53,11 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                count_include_pad: bool = True) -> Tensor:
-    """`avg_pool2d` over one dimension: `input` (N, C, L) or (C, L)."""
+    """`avg_pool2d` over one dimension: `input` (N, C, L) or (C, L).
+
+    >>> F.avg_pool1d(lucid.tensor([[[1.0, 3.0, 5.0, 9.0]]]), kernel_size=2)
+    Tensor([[[2.0, 7.0]]], requires_grad=False)
+    """
     _require_dimensions("avg_pool1d", input, 1)
     (kernel,), (step,), (pad,) = (_sizes("avg_pool1d", name, value, 1) for name, value in (
         ("kernel_size", kernel_size), ("stride", _or_kernel(stride, kernel_size)), ("padding", padding)))
@@ -57,7 +65,11 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """`adaptive_avg_pool2d` over one dimension: `input` (N, C, L) or (C, L)."""
+    """`adaptive_avg_pool2d` over one dimension: `input` (N, C, L) or (C, L).
+
+    >>> F.adaptive_avg_pool1d(lucid.arange(6.0).view(1, 1, 6), 3)
+    Tensor([[[0.5, 2.5, 4.5]]], requires_grad=False)
+    """
     _require_dimensions("adaptive_avg_pool1d", input, 1)
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *_wanted("adaptive_avg_pool1d", input, output_size, 1))).squeeze(-2)
 
@@ -65,7 +77,11 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 # ---- three dimensions --------------------------------------------------------------------------------------------------
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """`max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
+    """`max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> F.max_pool3d(lucid.arange(8.0).view(1, 1, 2, 2, 2), 2)
+    Tensor([[[[[7.0]]]]], requires_grad=False)
+    """
     _require_dimensions("max_pool3d", input, 3)
     kernel, step, pad, spread = (_sizes("max_pool3d", name, value, 3) for name, value in (
         ("kernel_size", kernel_size), ("stride", _or_kernel(stride, kernel_size)), ("padding", padding), ("dilation", dilation)))
@@ -98,7 +114,11 @@ def _of_volumes(input: Tensor, planes: Tensor, plane_indices: Tensor, return_ind
 
 def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """`avg_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
+    """`avg_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> F.avg_pool3d(lucid.arange(8.0).view(1, 1, 2, 2, 2), 2)
+    Tensor([[[[[3.5]]]]], requires_grad=False)
+    """
     _require_dimensions("avg_pool3d", input, 3)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
@@ -113,7 +133,11 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """`adaptive_avg_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
+    """`adaptive_avg_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> F.adaptive_avg_pool3d(lucid.arange(8.0).view(1, 1, 2, 2, 2), 1)
+    Tensor([[[[[3.5]]]]], requires_grad=False)
+    """
     _require_dimensions("adaptive_avg_pool3d", input, 3)
     wanted = _wanted("adaptive_avg_pool3d", input, output_size, 3)
     planes = adaptive_avg_pool2d(_volumes(input), wanted[1:])
@@ -124,7 +148,11 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 # ---- adaptive maxima ---------------------------------------------------------------------------------------------------
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """`adaptive_max_pool2d` over one dimension: `input` (N, C, L) or (C, L)."""
+    """`adaptive_max_pool2d` over one dimension: `input` (N, C, L) or (C, L).
+
+    >>> F.adaptive_max_pool1d(lucid.arange(6.0).view(1, 1, 6), 3)
+    Tensor([[[1.0, 3.0, 5.0]]], requires_grad=False)
+    """
     _require_dimensions("adaptive_max_pool1d", input, 1)
     (wanted,) = _wanted("adaptive_max_pool1d", input, output_size, 1)
     found = adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), return_indices)
@@ -132,7 +160,11 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """`adaptive_max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
+    """`adaptive_max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> F.adaptive_max_pool3d(lucid.arange(8.0).view(1, 1, 2, 2, 2), 1)
+    Tensor([[[[[7.0]]]]], requires_grad=False)
+    """
     _require_dimensions("adaptive_max_pool3d", input, 3)
     wanted = _wanted("adaptive_max_pool3d", input, output_size, 3)
     planes, plane_indices = adaptive_max_pool2d(_volumes(input), wanted[1:], return_indices=True)
@@ -157,18 +189,30 @@ def _lp(pooled: Tensor, norm_type: float, count: int) -> Tensor:
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The `norm_type`-norm of each window of `input` (N, C, L) or (C, L), without absolute values of its elements."""
+    """The `norm_type`-norm of each window of `input` (N, C, L) or (C, L), without absolute values of its elements.
+
+    >>> F.lp_pool1d(lucid.tensor([[[3.0, 4.0, 5.0, 12.0]]]), 2.0, kernel_size=2)
+    Tensor([[[ 5.0, 13.0]]], requires_grad=False)
+    """
     (kernel,) = _sizes("lp_pool1d", "kernel_size", kernel_size, 1)
     return _lp(avg_pool1d(input ** norm_type, kernel_size, stride, 0, ceil_mode), norm_type, kernel)
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """`lp_pool1d` over two dimensions: `input` (N, C, H, W) or (C, H, W)."""
+    """`lp_pool1d` over two dimensions: `input` (N, C, H, W) or (C, H, W).
+
+    >>> F.lp_pool2d(lucid.arange(4.0).view(1, 1, 2, 2), 1.0, kernel_size=2)
+    Tensor([[[[6.0]]]], requires_grad=False)
+    """
     kernel = _sizes("lp_pool2d", "kernel_size", kernel_size, 2)
     return _lp(avg_pool2d(input ** norm_type, kernel_size, stride, 0, ceil_mode), norm_type, math.prod(kernel))
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """`lp_pool1d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
+    """`lp_pool1d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> F.lp_pool3d(lucid.ones(1, 1, 2, 2, 2), 2.0, kernel_size=2)
+    Tensor([[[[[2.8284]]]]], requires_grad=False)
+    """
     kernel = _sizes("lp_pool3d", "kernel_size", kernel_size, 3)
     return _lp(avg_pool3d(input ** norm_type, kernel_size, stride, 0, ceil_mode), norm_type, math.prod(kernel))

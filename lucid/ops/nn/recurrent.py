@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._second_order import by_recording
 from ..linalg.matmul import linear
@@ -101,8 +102,8 @@ def _as(gradient: Any, tensor: Any) -> Tensor:
     return converted if converted._array.shape == shape else converted.reshape(shape)
 
 
-_recurrence = Op("recurrence", _rule, saved_outputs=(3, 4, 5), outputs=(0, 1, 2))
-_recurrence_grad = Op("recurrence_grad")
+_recurrence = operation("recurrence", _rule, saved_outputs=(3, 4, 5), outputs=(0, 1, 2))
+_recurrence_grad = operation("recurrence_grad")
 
 
 def _composed_gradients(g: Sequence[Tensor | None], needs: Sequence[bool], inputs: Sequence[Tensor | None], mode: str,

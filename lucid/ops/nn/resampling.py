@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
@@ -31,6 +32,12 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
     Raises ValueError for arguments that do not fit, NotImplementedError for a mode and dimensions, or a mode and integers,
     that do not go together.
+
+    >>> x = lucid.tensor([[[1.0, 2.0]]])
+    >>> F.interpolate(x, scale_factor=2)
+    Tensor([[[1.0, 1.0, 2.0, 2.0]]], requires_grad=False)
+    >>> F.interpolate(x, size=5, mode="linear", align_corners=True)
+    Tensor([[[1.00, 1.25, 1.50, 1.75, 2.00]]], requires_grad=False)
     """
     require_tensor("interpolate", input)
     count = input._array.ndim - 2
@@ -84,10 +91,11 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
 
 def _resample_bytes(x: Tensor, dim: int, wanted: int, step: float, options: dict[str, Any]) -> Tensor:
-    """The pixels of an image along one dimension, rounded."""
+    """The pixels of an image along one dimension, rounded: sums of products with integers, which are exact in float64."""
     lengths, steps = list(x._array.shape[2:]), [1.0] * (x._array.ndim - 2)
     lengths[dim], steps[dim] = wanted, step
-    result = _resample(x.to(_dtypes.float32), lengths=tuple(lengths), steps=tuple(steps), **options)
+    options = {**options, "mode": f"{options['mode']} of bytes"}
+    result = _resample(x.to(_dtypes.float64), lengths=tuple(lengths), steps=tuple(steps), **options)
     return (result + 0.5).floor().clamp(0, 255).to(x.dtype)
 
 
@@ -130,7 +138,7 @@ def _resample_grad_rule(needs: Any, g: Tensor, *, lengths: Any, **geometry: Any)
     return lambda h, y: (_resample(h, lengths=shape, **geometry),)
 
 
-_resample = Op("resample", _resample_rule)
-_resample_grad = Op("resample_grad", _resample_grad_rule)
+_resample = single_op("resample", _resample_rule)
+_resample_grad = single_op("resample_grad", _resample_grad_rule)
 
 

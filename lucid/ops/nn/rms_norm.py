@@ -1,14 +1,18 @@
-"""Normalisation by the root of the mean square: a fused kernel and gradient, and the same gradient in operations."""
+"""Normalisation by the root of the mean square: a fused kernel and gradient, and the same gradient in operations; and by the
+neighbouring channels, in operations.
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.grad_mode import is_composed
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
+from ..manipulation.padding import pad
 from .activation import require_floating
 from .normalization import delivered, dtypes_of, outer_and_inner, require_normalized_shape, wide
 
@@ -29,8 +33,8 @@ def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int,
     return vjp
 
 
-_rms_norm = Op("rms_norm", _rule, saved_outputs=(1,), outputs=(0,))
-_rms_norm_grad = Op("rms_norm_grad")
+_rms_norm = operation("rms_norm", _rule, saved_outputs=(1,), outputs=(0,))
+_rms_norm_grad = operation("rms_norm_grad")
 
 
 def _composed(g: Tensor, x: Tensor, weight: Tensor | None, inner: tuple[int, ...], outer: tuple[int, ...], eps: float
@@ -53,6 +57,9 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     shapes that do not fit.
 
     Source: Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019.
+
+    >>> F.rms_norm(lucid.tensor([[3.0, 4.0]]), (2,))
+    Tensor([[0.8485, 1.1314]], requires_grad=False)
     """
     require_tensor("rms_norm", input)
     ndim = input._array.ndim
@@ -66,3 +73,21 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     if eps is None:
         eps = 2.0 ** (-52 if dtype == _dtypes.float64 else -23)
     return _rms_norm(input, weight, normalized_ndim=len(wanted), eps=eps)[0]
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """``input / (k + alpha * m) ** beta`` with m, the mean of input² over `size` neighbouring channels; those beyond the first
+    and the last count as zeros. (N, C, *) to the same shape.
+
+    Source: Krizhevsky et al. 2012. Raises ValueError for less than 3 dimensions.
+
+    >>> F.local_response_norm(lucid.ones(1, 3, 1), 3, alpha=3.0, beta=1.0).flatten()
+    Tensor([0.3333, 0.2500, 0.3333], requires_grad=False)
+    """
+    if require_tensor("local_response_norm", input).ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if input.numel() == 0:
+        return input
+    beside = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
+    mean = pad(input * input, beside).unfold(1, size, 1).mean(-1)
+    return input / (mean * alpha + k) ** beta

@@ -5,8 +5,9 @@ import math
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Vjp
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .pooling import max_pool2d_gather
@@ -20,12 +21,17 @@ def _max_unpool2d_rule(needs: Any, x: Tensor, indices: Tensor, *, output_size: t
     return lambda g, y: (max_pool2d_gather(g, indices), None)
 
 
-_max_unpool2d = Op("max_unpool2d", _max_unpool2d_rule)
+_max_unpool2d = single_op("max_unpool2d", _max_unpool2d_rule)
 
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                  output_size: Any = None) -> Tensor:
-    """`max_unpool2d` over one dimension: `input` (N, C, L) or (C, L)."""
+    """`max_unpool2d` over one dimension: `input` (N, C, L) or (C, L).
+
+    >>> y, indices = F.max_pool1d(lucid.tensor([[[1.0, 3.0, 5.0, 2.0]]]), 2, return_indices=True)
+    >>> F.max_unpool1d(y, indices, 2)
+    Tensor([[[0.0, 3.0, 5.0, 0.0]]], requires_grad=False)
+    """
     return _unpool("max_unpool1d", input, indices, kernel_size, stride, padding, output_size, 1)
 
 
@@ -39,13 +45,23 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
 
     Raises ValueError for another output size, NotImplementedError for integers, RuntimeError for shapes that do not fit and for
     indices outside a plane (on a GPU IndexError, where the host waits for the device).
+
+    >>> y, indices = F.max_pool2d(lucid.arange(4.0).view(1, 1, 2, 2), 2, return_indices=True)
+    >>> F.max_unpool2d(y, indices, 2)
+    Tensor([[[[0.0, 0.0],
+              [0.0, 3.0]]]], requires_grad=False)
     """
     return _unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
 
 
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                  output_size: Any = None) -> Tensor:
-    """`max_unpool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
+    """`max_unpool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> y, indices = F.max_pool3d(lucid.arange(8.0).view(1, 1, 2, 2, 2), 2, return_indices=True)
+    >>> F.max_unpool3d(y, indices, 2).flatten()
+    Tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0], requires_grad=False)
+    """
     return _unpool("max_unpool3d", input, indices, kernel_size, stride, padding, output_size, 3)
 
 

@@ -5,6 +5,7 @@
 `sampling`: distributions with tensors for parameters.
 `pathwise`: gamma and Dirichlet numbers, with gradients for their parameters.
 `dropout`: dropout.
+`quasirandom`: Sobol sequences.
 `_binomial`: the binomial distribution.
 `random_numbers`: counters and checks that they share.
 """

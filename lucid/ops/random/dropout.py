@@ -8,11 +8,11 @@ import warnings
 from typing import Any
 
 from ... import _dtypes, _random
+from ...autograd.calls import single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import LEVELS
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import write
-from ...autograd.op import UnaryOp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..conversion import real
@@ -21,7 +21,7 @@ from ..creation.creation import ones_like
 __all__ = ("dropout",)
 
 #: Dropout of the elements that a draw hits.
-dropped: UnaryOp = UnaryOp("dropout", lambda needs, x, **draw: lambda g, y: (dropped(g, **draw),))
+dropped: Any = single_op("dropout", lambda needs, x, **draw: lambda g, y: (dropped(g, **draw),))
 
 
 def draw(like: Tensor, size: int, p: float) -> dict[str, Any]:
@@ -65,6 +65,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Raises ValueError for a probability outside [0, 1] and RuntimeError for integers.
 
     Source: Srivastava et al., "Dropout", 2014.
+
+    >>> x = lucid.ones(1000)
+    >>> F.dropout(x, p=0.5).unique()
+    Tensor([0.0, 2.0], requires_grad=False)
+    >>> lucid.equal(F.dropout(x, p=0.5, training=False), x)
+    True
     """
     _check(p)
     require_tensor("dropout", input)
@@ -81,7 +87,12 @@ def feature_dropout(input: Tensor, p: float, training: bool, inplace: bool = Fal
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (N, C, L) or (C, L)."""
+    """`dropout` of whole channels of an input (N, C, L) or (C, L).
+
+    >>> y = F.dropout1d(lucid.ones(1, 8, 4))
+    >>> y.unique(), y.amax(2).equal(y.amin(2))  # whole channels
+    (Tensor([0.0, 2.0], requires_grad=False), True)
+    """
     _check(p)
     ndim = require_tensor("dropout1d", input)._array.ndim
     if ndim not in (2, 3):
@@ -95,7 +106,12 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (N, C, H, W). A 3-d input counts as (N, C, L), with a warning, as in PyTorch."""
+    """`dropout` of whole channels of an input (N, C, H, W). A 3-d input counts as (N, C, L), with a warning, as in PyTorch.
+
+    >>> y = F.dropout2d(lucid.ones(1, 8, 4, 4))
+    >>> y.unique(), y.amax((2, 3)).equal(y.amin((2, 3)))  # whole channels
+    (Tensor([0.0, 2.0], requires_grad=False), True)
+    """
     _check(p)
     ndim = require_tensor("dropout2d", input)._array.ndim
     if ndim not in (3, 4):
@@ -110,7 +126,12 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
+    """`dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W).
+
+    >>> y = F.dropout3d(lucid.ones(1, 8, 2, 2, 2))
+    >>> y.unique(), y.amax((2, 3, 4)).equal(y.amin((2, 3, 4)))  # whole channels
+    (Tensor([0.0, 2.0], requires_grad=False), True)
+    """
     _check(p)
     ndim = require_tensor("dropout3d", input)._array.ndim
     if ndim not in (4, 5):
@@ -141,6 +162,10 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     """Dropout for `selu`: elements get its most negative value, and mean and variance stay as they are.
 
     Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+
+    >>> y = F.alpha_dropout(lucid.randn(10000), p=0.5, training=True)
+    >>> bool(y.mean().abs() < 0.1), bool((y.std() - 1).abs() < 0.1)
+    (True, True)
     """
     _check(p)
     shape = require_tensor("alpha_dropout", input)._array.shape
@@ -150,7 +175,12 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels ``input[n, c]``."""
+    """`alpha_dropout` of whole channels ``input[n, c]``.
+
+    >>> y = F.feature_alpha_dropout(lucid.randn(1, 6, 20), training=True)
+    >>> [channel.unique().numel() for channel in y[0]]  # of a channel that is dropped, 1
+    [1, 20, 1, 20, 20, 20]
+    """
     _check(p)
     shape = require_tensor("feature_alpha_dropout", input)._array.shape
     if not training or not p or input._array.size == 0:

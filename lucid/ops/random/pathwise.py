@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from ... import _dtypes, _random
 from ..._limits import finfo
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
 from ...autograd.function import Function, once_differentiable
 from ...autograd.op import Op
@@ -30,9 +31,10 @@ def _once(name: str) -> Any:
     return rule
 
 
-_gamma_slope: Op = Op("standard_gamma_grad", _once("standard_gamma_grad"))
-_dirichlet_slope: Op = Op("dirichlet_grad", _once("dirichlet_grad"))
-_gamma: Op = Op("random_gamma", lambda needs, shape, **draw: lambda g, y: (g * _gamma_slope(shape, y),), saved_outputs=True)
+_gamma_slope: Op = operation("standard_gamma_grad", _once("standard_gamma_grad"))
+_dirichlet_slope: Op = operation("dirichlet_grad", _once("dirichlet_grad"))
+_gamma: Op = operation("random_gamma", lambda needs, shape, **draw: lambda g, y: (g * _gamma_slope(shape, y),),
+                       saved_outputs=True)
 
 
 def _draw(shape: Tensor, generator: Any) -> dict[str, int]:

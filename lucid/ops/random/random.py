@@ -8,7 +8,7 @@ from ...autograd.errors import type_name
 from ...backends.memory_format import preserve_format
 from ...tensor import Tensor, wrap
 from .._independence import with_zero_gradients
-from .._operands import integers
+from .._operands import integers, refuse_stored
 from .._out import fills_out
 from ..creation.creation import device_for, like
 from .random_numbers import at_least_single, check_range, float_dtype, random_floats, random_integers, refuted
@@ -30,7 +30,12 @@ def _made(result: Tensor, requires_grad: bool) -> Tensor:
 @fills_out
 def rand(*sizes: Any, size: Any = (), generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:
-    """Samples from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
+    """Samples from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+
+    >>> x = lucid.rand(2, 1000)
+    >>> x.shape, bool((x >= 0).all()), bool((x < 1).all())
+    (lucid.Size([2, 1000]), True, True)
+    """
     chosen = float_dtype("check_uniform_bounds", dtype)
     return _made(random_floats("random_uniform", _shape(sizes or (size,)), chosen, device_for(device), generator), requires_grad)
 
@@ -38,7 +43,12 @@ def rand(*sizes: Any, size: Any = (), generator: _random.Generator | None = None
 @fills_out
 def randn(*sizes: Any, size: Any = (), generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:
-    """Samples from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``."""
+    """Samples from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
+
+    >>> x = lucid.randn(10, 1000)
+    >>> x.mean().round(decimals=1), x.std().round(decimals=1)
+    (Tensor(0.0, requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
     chosen = float_dtype("normal_kernel_cpu", dtype)
     return _made(random_floats("random_normal", _shape(sizes or (size,)), chosen, device_for(device), generator), requires_grad)
 
@@ -50,6 +60,9 @@ def randint(*args: Any, low: int | None = None, high: int | None = None, size: A
     """Integers from [low, high), int64 by default: ``randint(high, size)`` or ``randint(low, high, size)``.
 
     Raises RuntimeError for an empty range and for one that the dtype cannot hold.
+
+    >>> lucid.randint(3, 6, (1000,)).unique()
+    Tensor([3, 4, 5], requires_grad=False)
     """
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)):
@@ -69,8 +82,13 @@ def randint(*args: Any, low: int | None = None, high: int | None = None, size: A
 @fills_out
 def randperm(n: int, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """The integers from 0 to ``n - 1`` in random order, int64 by default."""
+    """The integers from 0 to ``n - 1`` in random order, int64 by default.
+
+    >>> lucid.randperm(5).sort().values
+    Tensor([0, 1, 2, 3, 4], requires_grad=False)
+    """
     chosen, where = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype), device_for(device)
+    refuse_stored("randperm", chosen)
     if chosen.kind in "bc":
         raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(chosen)}'")
     # Sorting random 64-bit keys: the same permutation on every device.
@@ -81,14 +99,22 @@ def randperm(n: int, *, generator: _random.Generator | None = None, dtype: Any =
 
 def rand_like(input: Tensor, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
               requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:
-    """`rand` with the shape, and by default the dtype, device and memory format, of `input`."""
+    """`rand` with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.rand_like(lucid.ones(2, 3, dtype=lucid.float64)).dtype
+    dtype('float64')
+    """
     return like(input, memory_format, lambda shape: rand(
         shape, generator=generator, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad))
 
 
 def randn_like(input: Tensor, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:
-    """`randn` with the shape, and by default the dtype, device and memory format, of `input`."""
+    """`randn` with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.randn_like(lucid.ones(2, 3)).shape
+    lucid.Size([2, 3])
+    """
     return like(input, memory_format, lambda shape: randn(
         shape, generator=generator, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad))
 
@@ -96,7 +122,11 @@ def randn_like(input: Tensor, *, generator: _random.Generator | None = None, dty
 def randint_like(input: Tensor, *args: Any, low: int | None = None, high: int | None = None,
                  generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:
-    """`randint` with the shape, and by default the dtype, device and memory format, of `input`."""
+    """`randint` with the shape, and by default the dtype, device and memory format, of `input`.
+
+    >>> lucid.randint_like(lucid.zeros(1000, dtype=lucid.int64), 3).unique()
+    Tensor([0, 1, 2], requires_grad=False)
+    """
     return like(input, memory_format, lambda shape: randint(
         *args, tuple(shape), low=low, high=high, generator=generator, dtype=dtype or input.dtype, device=device or input.device,
         requires_grad=requires_grad))
@@ -105,7 +135,13 @@ def randint_like(input: Tensor, *args: Any, low: int | None = None, high: int | 
 @fills_out
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _random.Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal samples with `mean` and `std`: tensors, which are broadcast and get zeros as gradients, or scalars with a `size`."""
+    """Normal samples with `mean` and `std`: tensors, which are broadcast and get zeros as gradients, or scalars with a `size`.
+
+    >>> lucid.normal(lucid.tensor([10.0, 20.0]), lucid.tensor([0.0, 0.0]))
+    Tensor([10.0, 20.0], requires_grad=False)
+    >>> lucid.normal(0.0, 1.0, size=(2, 3)).shape
+    lucid.Size([2, 3])
+    """
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if isinstance(std, Tensor) and refuted(std >= 0):

@@ -66,7 +66,11 @@ def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: De
 
 
 def at_least_single(dtype: np.dtype) -> np.dtype:
-    """The dtype in which random numbers of a floating `dtype` are drawn where half precision has too few for what follows."""
+    """The dtype in which random numbers of a floating `dtype` are drawn where half precision has too few for what follows.
+
+    >>> nn.init.at_least_single(lucid.float16), nn.init.at_least_single(lucid.float64)
+    (dtype('float32'), dtype('float64'))
+    """
     return _dtypes.float32 if dtype.itemsize == 2 else dtype
 
 

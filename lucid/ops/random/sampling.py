@@ -10,7 +10,7 @@ from ...autograd.errors import type_name
 from ...tensor import Tensor, wrap
 from .._independence import with_zero_gradients
 from .._methods import register
-from .._operands import require_tensor
+from .._operands import refuse_stored, require_tensor
 from .._out import accepts_out
 from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_tensors
@@ -29,6 +29,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Gener
     """1 with the probability that each element gives (or `p` for all), else 0, in the dtype of `input`.
 
     Raises RuntimeError for probabilities outside [0, 1].
+
+    >>> lucid.bernoulli(lucid.tensor([0.0, 1.0, 1.0]))
+    Tensor([0.0, 1.0, 1.0], requires_grad=False)
     """
     x = require_tensor("bernoulli", input).detach()
     if p is not None:
@@ -60,6 +63,9 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 
     Without replacement indices of weight 0 come last, when there are no others left.
     Raises RuntimeError for weights that are negative, not finite or all 0, and for more samples than weights without replacement.
+
+    >>> lucid.multinomial(lucid.tensor([0.0, 1.0, 3.0]), 5, replacement=True).unique()
+    Tensor([1, 2], requires_grad=False)
     """
     x = require_tensor("multinomial", input).detach()
     if x.ndim not in (1, 2):
@@ -71,16 +77,16 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
     if not replacement and num_samples > x.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     require_within(x, 0, _LARGEST, "probability tensor contains either `inf`, `nan` or element < 0")
-    rows = x if x.ndim == 2 else wrap(x._array.reshape(1, -1))
+    rows = x if x.ndim == 2 else x.reshape(1, -1)
     drawn = _draw(rows.to(_dtypes.float64), num_samples, replacement, generator)
-    return drawn if x.ndim == 2 else wrap(drawn._array.reshape(num_samples))
+    return drawn if x.ndim == 2 else drawn.reshape(num_samples)
 
 
 def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
     """Of arrays, not tensors, where that is as short: few weights take 0.6 of the time."""
     if replacement:
         edges = backends.run("cumsum", (weights._array,), {"axis": 1, "dtype": None})
-        totals = edges[:, -1:]
+        totals = backends.run("getitem", (edges,), {"index": (slice(None), slice(-1, None))})
         _require_sums(wrap(totals))
         numbers = random_floats("random_uniform", (weights._array.shape[0], count), _dtypes.float64, weights.device, generator)
         # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
@@ -102,8 +108,12 @@ def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor
 
     By inversion of the distribution function, the regularised incomplete gamma function of the number plus one and the rate.
     The gradient is zero. Raises RuntimeError for negative rates and NaN, NotImplementedError for integers.
+
+    >>> lucid.poisson(lucid.full((1000,), 4.0)).mean().round()
+    Tensor(4.0, requires_grad=False)
     """
-    if not _dtypes.is_floating(require_tensor("poisson", input).dtype):
+    refuse_stored("poisson", require_tensor("poisson", input).dtype)
+    if not _dtypes.is_floating(input.dtype):
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{type_name(input.dtype)}'")
     rate = input.detach().to(_dtypes.float64)
     if refuted(rate >= 0) or refuted(rate.isfinite()):
@@ -118,6 +128,9 @@ def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = 
 
     Probabilities are clipped to [0, 1], negative counts are 0, and NaN gives NaN. The gradient is zero. Raises ValueError for
     integers, RuntimeError for two dtypes, NotImplementedError for half precision.
+
+    >>> lucid.binomial(lucid.tensor([10.0, 10.0]), lucid.tensor([0.0, 1.0]))
+    Tensor([ 0.0, 10.0], requires_grad=False)
     """
     for name, argument in (("count", count), ("prob", prob)):
         if not _dtypes.is_floating(require_tensor("binomial", argument).dtype):

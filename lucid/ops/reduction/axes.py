@@ -9,8 +9,9 @@ import numpy as np
 from ... import _dtypes, _recording
 from ...autograd.grad_mode import is_composed
 from ...backends import TABLES, note_read, run
+from ...backends.sizes import REPEATED_AT_ONCE
 from ...tensor import Tensor, wrap
-from .._operands import canonical_dim, canonical_dims, physical, require_tensor
+from .._operands import canonical_dim, canonical_dims, physical, refuse_stored, require_tensor
 
 Axes = int | tuple[int, ...] | None  # None: all dimensions
 _SMALL = 1 << 16  # elements: copies of fewer take less time than two views, a fifth for a few, and what follows 0.5 to 0.9 of it
@@ -20,6 +21,8 @@ def kernel_axes(dim: Any, ndim: int) -> Axes:
     """`dim` for a kernel: checked and counted from the front, None for all dimensions."""
     if dim is None:
         return None
+    if dim.__class__ is int and -ndim <= dim < ndim:  # in a third of the time
+        return None if ndim == 1 else (dim % ndim,)
     dims = canonical_dims(dim, ndim)
     return None if len(dims) == ndim else dims
 
@@ -49,7 +52,11 @@ def spread_over(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool, d
         if divisor is not None:  # not as an operation: that takes as long as the rest
             array = TABLES[np.ndarray]["div"](array, divisor)
         return wrap(TABLES[np.ndarray]["full"](shape=shape, fill_value=array, dtype=array.dtype))
-    return spread(t if divisor is None else t / divisor, shape, axis, keepdims).expand(shape)
+    if divisor is None:
+        return spread(t, shape, axis, keepdims).expand(shape)
+    if array.__class__ is not np.ndarray and math.prod(shape) <= REPEATED_AT_ONCE:  # one kernel divides and repeats
+        return spread(t, shape, axis, keepdims).expand(shape) / divisor
+    return spread(t / divisor, shape, axis, keepdims).expand(shape)
 
 
 def count_along(shape: tuple[int, ...], axis: Axes) -> int:
@@ -60,9 +67,13 @@ def count_along(shape: tuple[int, ...], axis: Axes) -> int:
 
 
 def total_dtype(input: Tensor, dtype: Any) -> Any:
-    """The dtype of a sum or product: the one given, int64 for integers and bools, else None (the tensor's own)."""
+    """The dtype of a sum or product: the one given, int64 for integers and bools, else None (the tensor's own). Raises
+    NotImplementedError for one for storage.
+    """
     if dtype is not None:
-        return _dtypes.as_dtype(dtype)
+        chosen = _dtypes.as_dtype(dtype)
+        refuse_stored("sum", chosen)
+        return chosen
     return _dtypes.int64 if input._array.dtype.kind in "biu" else None
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation, single_op
 from ...autograd.grad_mode import LEVELS, is_composed
 from ...autograd.grad_mode import mode as grad_mode
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, canonical_dim, require_tensor
@@ -83,11 +84,11 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Vjp:
     return vjp
 
 
-_cumsum = UnaryOp("cumsum", _cumsum_rule)
-_cumprod = UnaryOp("cumprod", _cumprod_rule, saved_outputs=True)
-_cummax = Op("cummax", _running_rule, saved_outputs=(1,), outputs=(0,))
-_cummin = Op("cummin", _running_rule, saved_outputs=(1,), outputs=(0,))
-_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, saved_outputs=True)
+_cumsum = single_op("cumsum", _cumsum_rule)
+_cumprod = single_op("cumprod", _cumprod_rule, saved_outputs=True)
+_cummax = operation("cummax", _running_rule, saved_outputs=(1,), outputs=(0,))
+_cummin = operation("cummin", _running_rule, saved_outputs=(1,), outputs=(0,))
+_logcumsumexp = single_op("logcumsumexp", _logcumsumexp_rule, saved_outputs=True)
 
 
 def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
@@ -101,13 +102,22 @@ def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
 
 @accepts_out(in_its_dtype=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
+    """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given.
+
+    >>> lucid.cumsum(lucid.tensor([[1, 2], [3, 4]]), dim=1)
+    Tensor([[1, 3],
+            [3, 7]], requires_grad=False)
+    """
     return _total_so_far(_cumsum, input, dim, dtype)
 
 
 @accepts_out(in_its_dtype=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
+    """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given.
+
+    >>> lucid.cumprod(lucid.tensor([1, 2, 3, 4]), dim=0)
+    Tensor([ 1,  2,  6, 24], requires_grad=False)
+    """
     return _total_so_far(_cumprod, input, dim, dtype)
 
 
@@ -125,13 +135,20 @@ def cummax(input: Tensor, dim: int) -> ValuesIndices:
     """The largest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the largest.
 
     The gradient goes to the elements at the indices.
+
+    >>> lucid.cummax(lucid.tensor([1, 3, 2, 4]), dim=0)
+    ValuesIndices(values=Tensor([1, 3, 3, 4], requires_grad=False), indices=Tensor([0, 1, 1, 3], requires_grad=False))
     """
     return _running(_cummax, input, dim)
 
 
 @accepts_out
 def cummin(input: Tensor, dim: int) -> ValuesIndices:
-    """The smallest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the smallest."""
+    """The smallest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the smallest.
+
+    >>> lucid.cummin(lucid.tensor([3, 1, 2, 0]), dim=0)
+    ValuesIndices(values=Tensor([3, 1, 1, 0], requires_grad=False), indices=Tensor([0, 1, 1, 3], requires_grad=False))
+    """
     return _running(_cummin, input, dim)
 
 
@@ -140,6 +157,9 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithms of the sums of ``exp`` up to each element along `dim`, without overflow.
 
     Raises NotImplementedError for integers and bools.
+
+    >>> lucid.logcumsumexp(lucid.zeros(3), dim=0).exp()
+    Tensor([1.0, 2.0, 3.0], requires_grad=False)
     """
     axis = canonical_dim(dim, require_tensor("logcumsumexp", input)._array.ndim)
     if not _dtypes.is_differentiable(input.dtype):

@@ -24,6 +24,9 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     Inside, the differences take both neighbours, at the ends two samples, or three with `edge_order` 2. Integers give the
     default dtype. Raises RuntimeError for other orders, dimensions named twice or shorter than ``edge_order + 1``, bools and
     uint8, and where `spacing` does not fit.
+
+    >>> lucid.gradient(lucid.tensor([0.0, 1.0, 4.0, 9.0]))
+    (Tensor([1.0, 2.0, 4.0, 5.0], requires_grad=False),)
     """
     dtype = require_tensor("gradient", input).dtype
     if dtype == _dtypes.uint8:
@@ -117,6 +120,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
     `prepend` and `append` are joined to `input` along `dim` first, unless `n` is 0. Raises RuntimeError for a 0-d tensor and a
     negative `n`.
+
+    >>> lucid.diff(lucid.tensor([1, 4, 9, 16]))
+    Tensor([3, 5, 7], requires_grad=False)
+    >>> lucid.diff(lucid.tensor([1, 4, 9, 16]), n=2)
+    Tensor([2, 2], requires_grad=False)
     """
     if require_tensor("diff", input).ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")

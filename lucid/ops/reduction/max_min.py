@@ -4,13 +4,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ...autograd.op import Op, UnaryOp, Vjp
+from ...autograd.calls import operation, single_op
+from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim
 from .._out import accepts_out
 from ..elementwise.arithmetic import maximum, minimum
 from ..elementwise.fused import fused_if_large
+from . import extremes
 from .axes import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
 from .selection import ValuesIndices, selected_rule
 
@@ -24,6 +26,7 @@ class MinMax(NamedTuple):
     max: Tensor
 
 
+_chosen = fused_if_large(lambda x, peak: (x == peak) | ((x != x) & (peak != peak)))
 _shared = fused_if_large(lambda x, peak, share: (x == peak).to(share.dtype) * share)
 
 
@@ -45,20 +48,19 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Vjp:
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         from ..elementwise.where import where
 
-        peak = y.detach()
-        chosen = (x == peak) | (x.isnan() & peak.isnan())
+        chosen = _chosen(x.detach(), y.detach())
         return (where(chosen, g / chosen.sum().to(g.dtype), 0.0),)
 
     return vjp
 
 
-_amax = UnaryOp("max", _amax_rule, saved_outputs=True)
-_amin = UnaryOp("min", _amax_rule, saved_outputs=True)
-_max_all = UnaryOp("max", _max_rule, saved_outputs=True)
-_min_all = UnaryOp("min", _max_rule, saved_outputs=True)
-_max_with_indices = Op("max_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
-_min_with_indices = Op("min_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
-_argmax, _argmin = UnaryOp("argmax"), UnaryOp("argmin")
+_amax = single_op("max", _amax_rule, saved_outputs=True)
+_amin = single_op("min", _amax_rule, saved_outputs=True)
+_max_all = single_op("max", _max_rule, saved_outputs=True)
+_min_all = single_op("min", _max_rule, saved_outputs=True)
+_max_with_indices = operation("max_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
+_min_with_indices = operation("min_with_indices", selected_rule, saved_outputs=(1,), outputs=(0,))
+_argmax, _argmin = [single_op(name, attributes=("axis", "keepdims")) for name in ("argmax", "argmin")]
 
 
 def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
@@ -67,6 +69,8 @@ def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, 
     refuse_unordered(name, input)
     if dim is None:
         refuse_empty(name, input, None)
+        if extremes.suits(input):
+            return extremes.extreme("max", input, None, False, name == "min")
         return whole(input, axis=None, keepdims=False)
     axis = canonical_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
@@ -81,6 +85,11 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
     NaN counts as the largest. Elements that tie share the gradient; with `dim` it goes to the element at the index.
     Raises RuntimeError for a tensor without elements, IndexError along a dimension of length 0.
+
+    >>> lucid.max(lucid.tensor([[1, 5, 2], [7, 0, 3]]))
+    Tensor(7, requires_grad=False)
+    >>> lucid.max(lucid.tensor([[1, 5, 2], [7, 0, 3]]), dim=1)
+    ValuesIndices(values=Tensor([5, 7], requires_grad=False), indices=Tensor([1, 0], requires_grad=False))
     """
     return _extremum("max", _max_all, _max_with_indices, maximum, input, dim if other is None else other, keepdim)
 
@@ -90,24 +99,43 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     """The smallest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `minimum`.
 
     NaN counts as the smallest. Otherwise as `max`.
+
+    >>> lucid.min(lucid.tensor([[1, 5, 2], [7, 0, 3]]))
+    Tensor(0, requires_grad=False)
+    >>> lucid.min(lucid.tensor([[1, 5, 2], [7, 0, 3]]), dim=1)
+    ValuesIndices(values=Tensor([1, 0], requires_grad=False), indices=Tensor([0, 1], requires_grad=False))
     """
     return _extremum("min", _min_all, _min_with_indices, minimum, input, dim if other is None else other, keepdim)
 
 
 @accepts_out
 def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
+    """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly.
+
+    >>> lucid.amax(lucid.tensor([[1, 5, 2], [7, 0, 7]]), dim=1)
+    Tensor([5, 7], requires_grad=False)
+    """
     refuse_unordered("amax", input)
     refuse_empty("amax", input, dim)
-    return _amax(input, axis=kernel_axes(dim, input._array.ndim), keepdims=keepdim)
+    axis = kernel_axes(dim, input._array.ndim)
+    if extremes.suits(input):
+        return extremes.extreme("amax", input, axis, keepdim, False)
+    return _amax(input, axis=axis, keepdims=keepdim)
 
 
 @accepts_out
 def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
+    """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly.
+
+    >>> lucid.amin(lucid.tensor([[1, 5, 2], [7, 0, 7]]), dim=(0, 1))
+    Tensor(0, requires_grad=False)
+    """
     refuse_unordered("amin", input)
     refuse_empty("amin", input, dim)
-    return _amin(input, axis=kernel_axes(dim, input._array.ndim), keepdims=keepdim)
+    axis = kernel_axes(dim, input._array.ndim)
+    if extremes.suits(input):
+        return extremes.extreme("amax", input, axis, keepdim, True)
+    return _amin(input, axis=axis, keepdims=keepdim)
 
 
 def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
@@ -122,13 +150,23 @@ def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bo
 
 @accepts_out
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The int64 index of the first largest element along `dim`, or of the flattened tensor; NaN is the largest."""
+    """The int64 index of the first largest element along `dim`, or of the flattened tensor; NaN is the largest.
+
+    >>> lucid.argmax(lucid.tensor([[1, 5, 2], [7, 0, 7]]), dim=1)
+    Tensor([1, 0], requires_grad=False)
+    """
     return _arg_extremum("argmax", _argmax, input, dim, keepdim)
 
 
 @accepts_out
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The int64 index of the first smallest element along `dim`, or of the flattened tensor; NaN is the smallest."""
+    """The int64 index of the first smallest element along `dim`, or of the flattened tensor; NaN is the smallest.
+
+    >>> lucid.argmin(lucid.tensor([[1, 5, 2], [7, 0, 7]]))
+    Tensor(4, requires_grad=False)
+    >>> lucid.argmin(lucid.tensor([[1, 5, 2], [7, 0, 7]]), dim=0, keepdim=True)
+    Tensor([[0, 1, 0]], requires_grad=False)
+    """
     return _arg_extremum("argmin", _argmin, input, dim, keepdim)
 
 
@@ -137,6 +175,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     """The named tuple (min, max) of the smallest and largest elements along `dim`, or of all; NaN wins.
 
     Elements that tie share the gradient evenly.
+
+    >>> lucid.aminmax(lucid.tensor([3, 1, 2]))
+    MinMax(min=Tensor(1, requires_grad=False), max=Tensor(3, requires_grad=False))
     """
     refuse_unordered("aminmax", input)
     if dim is not None:

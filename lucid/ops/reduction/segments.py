@@ -26,6 +26,9 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
     dimensions before are those of `data` before `axis`. A segment starts with `initial`, which an empty one is; without one they
     are 0, NaN, 1, -inf and inf. Unless `unsafe`, the lengths must add up to that of `data` along `axis`. Differentiable any
     number of times. Raises RuntimeError for what does not fit, NotImplementedError for integers.
+
+    >>> lucid.segment_reduce(lucid.tensor([1.0, 2.0, 3.0]), "sum", lengths=lucid.tensor([2, 1]))
+    Tensor([3.0, 3.0], requires_grad=False)
     """
     require_tensor("segment_reduce", data)
     if reduce not in _NAMES:

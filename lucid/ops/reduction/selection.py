@@ -25,6 +25,6 @@ def selected_rule(needs: Any, x: Tensor, *, axis: int, keepdims: bool = True, **
         indices = y[0]
         if not keepdims:
             g, indices = g.unsqueeze(axis), indices.unsqueeze(axis)
-        return (place_op(g, indices, shape=shape, axis=axis),)
+        return (place_op(g, indices, shape=shape, axis=axis, unique=True),)
 
     return vjp

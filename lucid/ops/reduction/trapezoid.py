@@ -40,7 +40,13 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral along `dim` by the trapezoidal rule of samples `y` at places `x`, or `dx` (1) apart."""
+    """The integral along `dim` by the trapezoidal rule of samples `y` at places `x`, or `dx` (1) apart.
+
+    >>> lucid.trapezoid(lucid.tensor([1.0, 3.0, 5.0]))
+    Tensor(6.0, requires_grad=False)
+    >>> lucid.trapezoid(lucid.tensor([1.0, 3.0, 5.0]), dx=0.5)
+    Tensor(3.0, requires_grad=False)
+    """
     if x is not None:
         areas, axis = _areas("trapezoid", y, x, dx, dim)
         return areas.sum(axis)
@@ -55,6 +61,10 @@ trapz = trapezoid
 
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integrals of `trapezoid` up to each sample but the first."""
+    """The integrals of `trapezoid` up to each sample but the first.
+
+    >>> lucid.cumulative_trapezoid(lucid.tensor([1.0, 3.0, 5.0]))
+    Tensor([2.0, 6.0], requires_grad=False)
+    """
     areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
     return cumsum(areas, axis)

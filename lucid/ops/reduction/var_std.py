@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import Op, Rule, UnaryOp, Vjp
+from ...autograd.calls import operation, single_op
+from ...autograd.op import Op, Rule, Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, require_tensor
@@ -60,10 +61,10 @@ def _pair_rule(is_root: bool) -> Rule:
     return rule
 
 
-_var = UnaryOp("var", _var_rule)
-_std = UnaryOp("std", _std_rule, saved_outputs=True)
-_var_mean = Op("var_mean", _pair_rule(False))
-_std_mean = Op("std_mean", _pair_rule(True), saved_outputs=(0,))
+_var = single_op("var", _var_rule)
+_std = single_op("std", _std_rule, saved_outputs=True)
+_var_mean = operation("var_mean", _pair_rule(False))
+_std_mean = operation("std_mean", _pair_rule(True), saved_outputs=(0,))
 
 
 def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Any:
@@ -84,6 +85,11 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     default).
 
     NaN if no degree of freedom is left. Raises RuntimeError for integers and bools.
+
+    >>> lucid.var(lucid.tensor([1.0, 2.0, 3.0]))
+    Tensor(1.0, requires_grad=False)
+    >>> lucid.var(lucid.tensor([[1.0, 3.0], [2.0, 8.0]]), dim=1, correction=0)
+    Tensor([1.0, 9.0], requires_grad=False)
     """
     result: Tensor = _moment(_var, input, dim, unbiased, keepdim, correction)
     return result
@@ -92,21 +98,35 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 @accepts_out(castable=True)
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
-    """The square root of `var`; where it is 0, so is the gradient."""
+    """The square root of `var`; where it is 0, so is the gradient.
+
+    >>> lucid.std(lucid.tensor([1.0, 2.0, 3.0]))
+    Tensor(1.0, requires_grad=False)
+    >>> lucid.std(lucid.tensor([1.0, 2.0, 3.0]), correction=0)
+    Tensor(0.8165, requires_grad=False)
+    """
     result: Tensor = _moment(_std, input, dim, unbiased, keepdim, correction)
     return result
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:
-    """The pair (`var`, `mean`)."""
+    """The pair (`var`, `mean`).
+
+    >>> lucid.var_mean(lucid.tensor([1.0, 2.0, 3.0]))
+    (Tensor(1.0, requires_grad=False), Tensor(2.0, requires_grad=False))
+    """
     pair: tuple[Tensor, Tensor] = _moment(_var_mean, input, dim, unbiased, keepdim, correction)
     return pair
 
 
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:
-    """The pair (`std`, `mean`)."""
+    """The pair (`std`, `mean`).
+
+    >>> lucid.std_mean(lucid.tensor([1.0, 2.0, 3.0]))
+    (Tensor(1.0, requires_grad=False), Tensor(2.0, requires_grad=False))
+    """
     pair: tuple[Tensor, Tensor] = _moment(_std_mean, input, dim, unbiased, keepdim, correction)
     return pair
 
@@ -116,6 +136,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 
     `fweights` are integers, how many times each observation counts, `aweights` its importance. Raises RuntimeError
     for more than two dimensions, for bools and for weights of other shapes and dtypes or below 0.
+
+    >>> lucid.cov(lucid.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    Tensor([[ 1.0, -1.0],
+            [-1.0,  1.0]], requires_grad=False)
     """
     if require_tensor("cov", input).ndim > 2:
         raise RuntimeError("cov(): expected input to have two or fewer dimensions but got an input with "
@@ -166,7 +190,12 @@ def _check_weights(name: str, weights: Tensor | None, count: int, kinds: str) ->
 
 
 def corrcoef(input: Tensor) -> Tensor:
-    """The Pearson correlation coefficients of the rows of `input`, clipped to [-1, 1]."""
+    """The Pearson correlation coefficients of the rows of `input`, clipped to [-1, 1].
+
+    >>> lucid.corrcoef(lucid.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    Tensor([[ 1.0, -1.0],
+            [-1.0,  1.0]], requires_grad=False)
+    """
     if require_tensor("corrcoef", input).ndim > 2:
         raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions but got an input with "
                            f"{input.ndim} dimensions")

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, require_tensor
@@ -17,8 +17,8 @@ from .search import searchsorted
 
 METHODS = ("histc", "histogram", "bincount")
 
-_bincount = Op("bincount")
-_count_bins = Op("count_bins")
+_bincount = operation("bincount")
+_count_bins = operation("count_bins")
 
 
 class Histogram(NamedTuple):
@@ -55,6 +55,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
     Where `min` and `max` are equal, the smallest and the largest element take their place. Elements outside and NaN do not
     count; the last bin includes its right edge. Raises NotImplementedError for integers.
+
+    >>> lucid.histc(lucid.tensor([1.0, 2.0, 2.5, 4.0]), bins=3, min=1, max=4)
+    Tensor([1.0, 2.0, 1.0], requires_grad=False)
     """
     x = _floating("histc", input)
     if bins <= 0:
@@ -77,6 +80,9 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
 
     `bins` is the number of equal bins in `range` (by default from the smallest to the largest element) or a vector of
     ascending edges. The last bin includes its right edge. With `density` the integral of the result is 1.
+
+    >>> lucid.histogram(lucid.tensor([1.0, 2.0, 2.5, 4.0]), bins=3, range=(1.0, 4.0))
+    Histogram(hist=Tensor([1.0, 2.0, 1.0], requires_grad=False), bin_edges=Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=False))
     """
     x = _floating("histogram", input)
     if isinstance(bins, Tensor):
@@ -84,7 +90,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
             raise RuntimeError("torch.histogramdd(): bins must be a vector of edges")
         if bins.dtype != input.dtype:
             raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype")
-        edges = bins
+        edges = bins.clone()
     else:
         if bins <= 0:
             raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins}")
@@ -153,6 +159,10 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
 
     `bins` is the number of equal bins in each dimension, or a list of them, or of vectors of ascending edges; `range` lists the
     least and the largest edge of each dimension in turn. Otherwise as `histogram`.
+
+    >>> lucid.histogramdd(lucid.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    Tensor([[1.0, 0.0],
+            [1.0, 1.0]], requires_grad=False)
     """
     if require_tensor("histogramdd", input).ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
@@ -184,6 +194,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
     With `weights`, the sums of them: float64, or float32 if they are. Raises RuntimeError for negative elements and for other
     shapes than a vector.
+
+    >>> lucid.bincount(lucid.tensor([0, 1, 1, 3]))
+    Tensor([1, 2, 0, 1], requires_grad=False)
+    >>> lucid.bincount(lucid.tensor([0, 1, 1]), weights=lucid.tensor([1.0, 0.5, 0.25]))
+    Tensor([1.00, 0.75], requires_grad=False)
     """
     if require_tensor("bincount", input).ndim != 1 and input.numel():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")

@@ -5,15 +5,15 @@ import math
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op
 from ...tensor import Tensor
 from .._operands import as_operand, common_dtype, require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, tensor
 from .sorting import sort
 
-_searchsorted = Op("searchsorted")
+_searchsorted = operation("searchsorted")
 
 
 @accepts_out
@@ -24,6 +24,11 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     The index before equal elements, or with ``right=True`` or ``side='right'`` after them; NaN goes after all. A sequence of
     one dimension serves inputs of any shape, otherwise the dimensions but the last are the same. `sorter` is an int64 tensor
     of the shape of the sequence that sorts it. int64, or int32 with `out_int32`.
+
+    >>> lucid.searchsorted(lucid.tensor([1, 3, 5]), lucid.tensor([0, 3, 9]))
+    Tensor([0, 1, 3], requires_grad=False)
+    >>> lucid.searchsorted(lucid.tensor([1, 3, 5]), lucid.tensor([3]), right=True)
+    Tensor([2], requires_grad=False)
     """
     name = "torch.searchsorted()"
     edges = require_tensor("searchsorted", sorted_sequence).detach()
@@ -63,6 +68,11 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """The number of the bucket of each element between ascending `boundaries`: `searchsorted` in one dimension.
 
     A bucket includes its right boundary, with `right` its left one instead.
+
+    >>> lucid.bucketize(lucid.tensor([0.5, 1.0, 9.0]), lucid.tensor([1.0, 5.0]))
+    Tensor([0, 0, 2], requires_grad=False)
+    >>> lucid.bucketize(lucid.tensor([1.0]), lucid.tensor([1.0, 5.0]), right=True)
+    Tensor([1], requires_grad=False)
     """
     if require_tensor("bucketize", boundaries).ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -76,6 +86,9 @@ def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool
 
     One of the two may be a number, then also by the name `element` or `test_element`. `assume_unique` is accepted: it changes
     nothing here.
+
+    >>> lucid.isin(lucid.tensor([1, 2, 3]), lucid.tensor([2, 3, 5]))
+    Tensor([False,  True,  True], requires_grad=False)
     """
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements
@@ -101,6 +114,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
     Indices outside wrap around. Raises TypeError for indices and lengths that are not integers, ValueError for negative
     lengths.
+
+    >>> lucid.unravel_index(lucid.tensor([0, 5]), (2, 3))
+    (Tensor([0, 1], requires_grad=False), Tensor([0, 2], requires_grad=False))
     """
     if not isinstance(indices, Tensor) or indices.dtype.kind not in "iu":
         kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__

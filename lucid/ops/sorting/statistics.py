@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.op import UnaryOp, Vjp
+from ...autograd.calls import single_op
+from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import anywhere, canonical_dim, require_tensor, room_for
@@ -32,7 +33,7 @@ def _median_rule(needs: Any, x: Tensor, *, ignore_nan: bool) -> Vjp:
     return vjp
 
 
-_median = UnaryOp("median", _median_rule, saved_outputs=True)
+_median = single_op("median", _median_rule, saved_outputs=True)
 
 
 def _ranked(input: Tensor, axis: int, keepdim: bool, rank: Any) -> ValuesIndices:
@@ -67,13 +68,22 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements of all, or with `dim` the named tuple (values, indices) along it; NaN if there is one.
 
     Of all elements, those equal to the median share the gradient; with `dim` it goes to the element at the index.
+
+    >>> lucid.median(lucid.tensor([3, 1, 2, 4]))
+    Tensor(2, requires_grad=False)
+    >>> lucid.median(lucid.tensor([[3, 1, 2]]), dim=1)
+    ValuesIndices(values=Tensor([2], requires_grad=False), indices=Tensor([2], requires_grad=False))
     """
     return _middle("median", input, dim, keepdim, False)
 
 
 @accepts_out
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """`median` of the elements that are not NaN; NaN if there are none."""
+    """`median` of the elements that are not NaN; NaN if there are none.
+
+    >>> lucid.nanmedian(lucid.tensor([1.0, float("nan"), 3.0]))
+    Tensor(1.0, requires_grad=False)
+    """
     return _middle("nanmedian", input, dim, keepdim, True)
 
 
@@ -82,6 +92,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
     """The `k`-th smallest elements along `dim`, counted from 1, and their indices; NaN counts as the largest.
 
     Raises RuntimeError if `k` is out of range.
+
+    >>> lucid.kthvalue(lucid.tensor([3, 1, 2]), 2)
+    ValuesIndices(values=Tensor(2, requires_grad=False), indices=Tensor(2, requires_grad=False))
     """
     refuse_unordered("kthvalue", input, "cb")
     axis = canonical_dim(dim, input.ndim)
@@ -95,7 +108,11 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
 
 @accepts_out
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
-    """The most frequent elements along `dim`, the smallest of several, and the indices of their last appearance."""
+    """The most frequent elements along `dim`, the smallest of several, and the indices of their last appearance.
+
+    >>> lucid.mode(lucid.tensor([1, 2, 2, 3]))
+    ValuesIndices(values=Tensor(2, requires_grad=False), indices=Tensor(2, requires_grad=False))
+    """
     refuse_unordered("mode", input)
     axis = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
@@ -169,6 +186,9 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 
     Between two elements, `interpolation` takes the 'lower', the 'higher', the 'nearest', their 'midpoint' or the 'linear'
     mixture. NaN if there is one. Raises RuntimeError for other dtypes than float32 and float64.
+
+    >>> lucid.quantile(lucid.tensor([0.0, 1.0, 2.0, 3.0]), lucid.tensor([0.5, 0.9]))
+    Tensor([1.5, 2.7], requires_grad=False)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
@@ -176,7 +196,11 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 @accepts_out
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear") -> Tensor:
-    """`quantile` of the elements that are not NaN; NaN if there are none."""
+    """`quantile` of the elements that are not NaN; NaN if there are none.
+
+    >>> lucid.nanquantile(lucid.tensor([1.0, float("nan"), 3.0]), 0.5)
+    Tensor(2.0, requires_grad=False)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.calls import operation
 from ...autograd.errors import type_name
-from ...autograd.op import Op
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, require_tensor
@@ -17,7 +17,7 @@ from .sorting import sort
 METHODS = ("unique", "unique_consecutive")
 
 
-_lexsort = Op("lexsort")
+_lexsort = operation("lexsort")
 
 
 def _groups(ordered: Tensor, order: Tensor | None, inverse: bool, counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
@@ -67,6 +67,11 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 
     With `return_inverse`, also where each element went, and with `return_counts` how often each appears: a tuple then. NaNs
     differ from each other. Waits for a GPU; raises NotImplementedError on the device 'meta', where the length is unknown.
+
+    >>> lucid.unique(lucid.tensor([3, 1, 3, 2]))
+    Tensor([1, 2, 3], requires_grad=False)
+    >>> lucid.unique(lucid.tensor([3, 1, 3]), return_counts=True)
+    (Tensor([1, 3], requires_grad=False), Tensor([1, 2], requires_grad=False))
     """
     x = _orderable(input)
     if dim is None:
@@ -80,7 +85,11 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The first of each run of equal elements, or of equal slices along `dim`; results and errors as of `unique`."""
+    """The first of each run of equal elements, or of equal slices along `dim`; results and errors as of `unique`.
+
+    >>> lucid.unique_consecutive(lucid.tensor([1, 1, 2, 1]))
+    Tensor([1, 2, 1], requires_grad=False)
+    """
     x = _orderable(input)
     if dim is None:
         found, group, counts = _groups(x.reshape(-1), None, return_inverse, return_counts)

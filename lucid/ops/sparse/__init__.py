@@ -9,6 +9,7 @@ differentiate again: a sparse tensor is made of its values, and gives them back,
 `layouts`: from one layout to another.
 `creation`: new sparse tensors, and the checks of their indices.
 `elementwise`: sums, products and functions that keep zeros.
+`older_names`: products by names that stand in PyTorch's own namespace only.
 `products`: products of matrices.
 `reduction`: sums, norms and softmax.
 `shape`: transposition, joining and selecting.

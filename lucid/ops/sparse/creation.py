@@ -43,8 +43,12 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None,
     """A tensor of layout `sparse_coo` with `values` (nnz, ...) at `indices` (d, nnz), by default of the smallest `size` that has
     them; ``sparse_coo_tensor(size=(2, 3))`` has none. The values of a place that stands there several times add up.
 
-    Gradients flow into `values`, whose memory it shares. The indices are always checked, whatever `check_invariants` says.
-    Raises RuntimeError for indices, values and sizes that do not fit.
+    Gradients flow into `values`, whose memory it shares. The indices are always checked, whatever `check_invariants` says,
+    but on the device 'meta'. Raises RuntimeError for indices, values and sizes that do not fit.
+
+    >>> lucid.sparse_coo_tensor([[0, 1], [2, 0]], [5.0, 7.0], (2, 3)).to_dense()
+    Tensor([[0.0, 0.0, 5.0],
+            [7.0, 0.0, 0.0]], requires_grad=False)
     """
     if values is None:
         size = indices if size is None else size
@@ -63,16 +67,24 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None,
                            f"{indices.shape[1]}, nnz from values: {values.shape[0] if values.ndim else 0}")
     shape = _coo_shape(indices, values, size)
     array = CooArray(indices._array, values._array, shape, bool(is_coalesced) or indices.shape[1] < 2)
-    if is_coalesced and coalesced(wrap(CooArray(array.indices, array.values, shape)))._array.values.shape != array.values.shape:
-        raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+    if is_coalesced and not indices.is_meta:
+        once = coalesced(wrap(CooArray(array.indices, array.values, shape)))._array
+        if once.values.shape != array.values.shape:
+            raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
     return _finished(array, values, requires_grad)
+
+
+_SIZE_ON_META = "a sparse tensor on the device 'meta', whose indices have no elements, needs its size"
 
 
 def _coo_shape(indices: Tensor, values: Tensor, size: Any) -> tuple[int, ...]:
     """The shape, given or the smallest; the bounds of `indices` are checked."""
     sparse, count = indices._array.shape
-    low = indices.amin(1).tolist() if count and sparse else [0] * sparse
-    high = indices.amax(1).tolist() if count and sparse else [-1] * sparse
+    if size is None and indices.is_meta:
+        raise RuntimeError(_SIZE_ON_META)
+    known = count and sparse and not indices.is_meta
+    low = indices.amin(1).tolist() if known else [0] * sparse
+    high = indices.amax(1).tolist() if known else [-1] * sparse
     for dim, index in enumerate(low):
         if index < 0:
             raise RuntimeError(f"found negative index {index} for dim {dim}")
@@ -104,6 +116,10 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
 
     The indices are always checked, whatever `check_invariants` says. Raises RuntimeError for what does not fit,
     NotImplementedError for batches, dense dimensions and layouts of blocks.
+
+    >>> lucid.sparse_compressed_tensor([0, 1, 2], [2, 0], [5.0, 7.0], (2, 3), layout=lucid.sparse_csr).to_dense()
+    Tensor([[0.0, 0.0, 5.0],
+            [7.0, 0.0, 0.0]], requires_grad=False)
     """
     if layout is None:
         raise RuntimeError("sparse_compressed_tensor(): layout must be given")
@@ -124,6 +140,8 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         raise RuntimeError(f"`{first}.shape[-1] >= 1` is not satisfied.")
     if plain.shape[0] != count:
         raise RuntimeError(f"number of {second} ({plain.shape[0]}) and values ({count}) must be the same")
+    if size is None and plain.is_meta:
+        raise RuntimeError(_SIZE_ON_META)
     inner = int(plain.max()) + 1 if size is None and count else 0
     by_rows = layout is Layout.sparse_csr
     if size is None:
@@ -136,7 +154,8 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     outer, inner = shape if by_rows else shape[::-1]
     if compressed.shape[0] != outer + 1:
         raise RuntimeError(f"`{first}.shape[-1] == n{rows} + 1` is not satisfied: {compressed.shape[0]} and {outer + 1}.")
-    _check_compressed(compressed, plain, count, inner, (first, second, rows, columns))
+    if not values.is_meta:
+        _check_compressed(compressed, plain, count, inner, (first, second, rows, columns))
     array = CompressedArray(compressed._array, plain._array, values._array, shape, layout)
     return _finished(array, values, requires_grad)
 
@@ -161,7 +180,12 @@ def _check_compressed(compressed: Tensor, plain: Tensor, count: int, inner: int,
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                       device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                       check_invariants: bool | None = None) -> Tensor:
-    """`sparse_compressed_tensor` by rows."""
+    """`sparse_compressed_tensor` by rows.
+
+    >>> lucid.sparse_csr_tensor([0, 1, 2], [2, 0], [5.0, 7.0], (2, 3)).to_dense()
+    Tensor([[0.0, 0.0, 5.0],
+            [7.0, 0.0, 0.0]], requires_grad=False)
+    """
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, dtype=dtype, layout=Layout.sparse_csr, device=device,
                                     requires_grad=requires_grad)
 
@@ -169,7 +193,12 @@ def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: An
 def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                       device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                       check_invariants: bool | None = None) -> Tensor:
-    """`sparse_compressed_tensor` by columns."""
+    """`sparse_compressed_tensor` by columns.
+
+    >>> lucid.sparse_csc_tensor([0, 1, 1, 2], [1, 0], [7.0, 5.0], (2, 3)).to_dense()
+    Tensor([[0.0, 0.0, 5.0],
+            [7.0, 0.0, 0.0]], requires_grad=False)
+    """
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype=dtype, layout=Layout.sparse_csc, device=device,
                                     requires_grad=requires_grad)
 
@@ -178,6 +207,11 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
     """A sparse matrix of `shape` with the rows of `diagonals` on the diagonals `offsets`: element j of a row in column j.
 
     Differentiable. Raises ValueError for offsets that repeat and shapes that do not fit.
+
+    >>> lucid.sparse.spdiags(lucid.tensor([[1.0, 2.0, 3.0]]), lucid.tensor([1]), (3, 3)).to_dense()
+    Tensor([[0.0, 2.0, 0.0],
+            [0.0, 0.0, 3.0],
+            [0.0, 0.0, 0.0]], requires_grad=False)
     """
     rows = diagonals if diagonals.ndim == 2 else diagonals.unsqueeze(0)
     numbers = offsets if offsets.ndim else offsets.unsqueeze(0)

@@ -26,11 +26,13 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
 
 def dense_of(input: Tensor, masked: bool = True) -> Tensor:
     """The dense tensor of a sparse one."""
-    source = coalesced(input) if input._array.__class__ is CooArray else input
+    source = coalesced(input) if input._array.__class__ is CooArray and not input.is_meta else input
     places = source._array
     with no_grad():
         zeros = wrap(places.values).new_zeros(places.shape)
-        if places.ndim == 0:
+        if zeros.is_meta:
+            full = zeros
+        elif places.ndim == 0:
             full = zeros + wrap(places.values).sum()
         else:
             full = zeros.index_put(coordinates(places), wrap(places.values), accumulate=places.__class__ is not CooArray)

@@ -20,6 +20,9 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """The sum over `dim`, all dimensions by default: a dense tensor if no sparse dimension is left, else a sparse one.
 
     The gradient is sparse, in the places of `input`.
+
+    >>> lucid.sparse.sum(lucid.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse(), dim=0).to_dense()
+    Tensor([3.0, 6.0], requires_grad=False)
     """
     input = input if dtype is None else input.to(dtype)
     if not is_sparse(input):
@@ -78,12 +81,24 @@ def _of_all(name: str, input: Tensor, axis: Any, keepdims: bool) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The softmax along `dim` of what is kept: its places are those of `input`."""
+    """The softmax along `dim` of what is kept: its places are those of `input`.
+
+    >>> x = lucid.tensor([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]]).to_sparse()
+    >>> lucid.sparse.softmax(x, dim=1).to_dense()  # of the elements that are there
+    Tensor([[0.5, 0.5, 0.0],
+            [1.0, 0.0, 0.0]], requires_grad=False)
+    """
     return _normalized("softmax", input, dim, dtype, False)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`.
+
+    >>> x = lucid.tensor([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]]).to_sparse()
+    >>> lucid.sparse.log_softmax(x, dim=1).to_dense()  # of the elements that are there
+    Tensor([[-0.6931, -0.6931,  0.0000],
+            [ 0.0000,  0.0000,  0.0000]], requires_grad=False)
+    """
     return _normalized("log_softmax", input, dim, dtype, True)
 
 

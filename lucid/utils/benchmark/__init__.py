@@ -4,6 +4,10 @@
 `timer`: times a statement.
 `table`: measurements side by side.
 `turns`: several calls in turn, with verdicts.
+
+>>> from lucid.utils.benchmark import Timer
+>>> Timer("x @ x", globals={"x": lucid.ones(9, 9)}).timeit(10).number_per_run
+10
 """
 from .measurement import Measurement, TaskSpec, ordered_unique, select_unit, trim_sigfig, unit_to_english
 from .table import Colorize, Compare

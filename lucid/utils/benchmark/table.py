@@ -12,7 +12,11 @@ _BEST, _GOOD, _BAD, _WORST, _BOLD, _END = "\033[92m", "\033[34m", "\033[2m\033[9
 
 
 class Colorize(enum.Enum):
-    """What the colours of a table compare."""
+    """What the colours of a table compare.
+
+    >>> lucid.utils.benchmark.Colorize.COLUMNWISE.name
+    'COLUMNWISE'
+    """
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -20,7 +24,13 @@ class Colorize(enum.Enum):
 
 
 class Compare:
-    """A table for each label: rows by sub-label, environment and threads, columns by description."""
+    """A table for each label: rows by sub-label, environment and threads, columns by description.
+
+    >>> from lucid.utils.benchmark import Compare, Timer
+    >>> times = [Timer("x + x", globals={"x": lucid.ones(n)}, label="sums", sub_label=f"{n} elements").timeit(9) for n in (1, 9)]
+    >>> "9 elements" in str(Compare(times))
+    True
+    """
 
     def __init__(self, results: list[Measurement]) -> None:
         self._results: list[Measurement] = []

@@ -23,7 +23,13 @@ _ROUNDS, _MOST, _CONFIDENCE = 8, 32, 0.99
 
 @dataclass(frozen=True)
 class Side:
-    """One of the calls: its times in seconds round by round, and the first call's time over its own."""
+    """One of the calls: its times in seconds round by round, and the first call's time over its own.
+
+    >>> from lucid.utils.benchmark import in_turn
+    >>> turns = in_turn({"ours": lambda: lucid.ones(9).sum(), "theirs": lambda: sum([1.0] * 9)}, seconds=0.001)
+    >>> [side.name for side in turns.sides]
+    ['ours', 'theirs']
+    """
 
     name: str
     times: tuple[float, ...]
@@ -40,7 +46,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Turns:
-    """What `in_turn` has found. `floor` is the least time in which the machine moves the bytes or does the arithmetic."""
+    """What `in_turn` has found. `floor` is the least time in which the machine moves the bytes or does the arithmetic.
+
+    >>> from lucid.utils.benchmark import in_turn
+    >>> turns = in_turn({"ours": lambda: lucid.ones(9).sum(), "theirs": lambda: sum([1.0] * 9)}, seconds=0.001)
+    >>> type(turns).__name__, turns.floor
+    ('Turns', None)
+    """
 
     sides: tuple[Side, ...]
     floor: float | None
@@ -75,6 +87,11 @@ def in_turn(calls: Mapping[str, Callable[[], Any]], *, device: str = "cpu", seco
     neither. `bytes` that are moved, and `flops`, give the floor: the least time in which this machine does as much.
 
     Raises RuntimeError on the simulator, whose times say nothing about a GPU.
+
+    >>> from lucid.utils.benchmark import in_turn
+    >>> turns = in_turn({"ours": lambda: lucid.ones(9).sum(), "theirs": lambda: sum([1.0] * 9)}, seconds=0.001)
+    >>> turns.sides[1].verdict in ("FASTER", "SLOWER", "SAME", "UNDECIDED")
+    True
     """
     if not calls:
         raise ValueError("in_turn: there is nothing to time")

@@ -4,10 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .... import _dtypes
+from .... import _dtypes, _recording
+from ....autograd.calls import operation
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_composed, is_grad_enabled
-from ....autograd.op import Op, Vjp
+from ....autograd.op import Vjp
 from ....tensor import Tensor
 from ..._operands import require_tensor
 from ..._second_order import by_recording
@@ -34,6 +35,10 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 
     Raises RuntimeError for shapes, dtypes and lengths that do not fit, IndexError for targets that are no class.
     Source: Graves et al., "Connectionist temporal classification", 2006.
+
+    >>> log_probs = lucid.zeros(3, 1, 2).log_softmax(2)  # (time, batch, classes)
+    >>> F.ctc_loss(log_probs, lucid.tensor([[1]]), lucid.tensor([3]), lucid.tensor([1]))
+    Tensor(0.2877, requires_grad=False)
     """
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -43,15 +48,13 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     if log_probs.ndim != 3 or not _dtypes.is_floating(log_probs.dtype) or log_probs.dtype.itemsize == 2:
         raise RuntimeError("ctc_loss needs log_probs of float32 or float64 with 3 dimensions, or 2 without a batch, but got "
                            f"{type_name(log_probs.dtype)} and {list(log_probs.shape)}")
-    frames, batch, classes = log_probs._array.shape
+    frames, _, classes = log_probs._array.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     inputs = _lengths("input_lengths", input_lengths, log_probs)
     lengths = _lengths("target_lengths", target_lengths, log_probs)
-    counts, sizes = inputs.tolist(), lengths.tolist()
-    if max(counts, default=0) > frames or min(counts, default=0) < 0:
-        raise RuntimeError(f"Expected input_lengths to have values between 0 and {frames}, but got {counts}")
-    labels = _padded(targets, sizes, batch, single)
+    _require_frames(inputs, frames)
+    labels = _padded(targets, target_lengths, lengths, single)
     # The kernel computes the gradient along with the loss, if there will be a backward.
     with_grad = log_probs._node is not None and is_grad_enabled()
     loss = _ctc_loss(log_probs, labels, inputs, lengths, blank=blank, zero_infinity=zero_infinity, with_grad=with_grad)[0]
@@ -72,21 +75,36 @@ def _lengths(name: str, value: Any, log_probs: Tensor) -> Tensor:
     return lengths
 
 
-def _padded(targets: Tensor, lengths: list[int], batch: int, single: bool) -> Tensor:
-    """The targets (N, S) as int64."""
+@_recording.as_it_is  # a replay looks too
+def _require_frames(inputs: Tensor, frames: int) -> None:
+    """Raise RuntimeError for lengths of more frames than there are."""
+    counts = inputs.tolist()
+    if max(counts, default=0) > frames or min(counts, default=0) < 0:
+        raise RuntimeError(f"Expected input_lengths to have values between 0 and {frames}, but got {counts}")
+
+
+@_recording.as_it_is
+def _require_targets(lengths: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise RuntimeError for targets of another `shape` than their lengths ask for."""
+    batch, longest = lengths._array.size, max(lengths.tolist(), default=0)
+    if len(shape) != 2 or shape[0] != batch or shape[1] < longest:
+        raise RuntimeError(f"Expected targets of shape ({batch}, at least {longest}), but got {list(shape)}")
+
+
+def _padded(targets: Tensor, given: Any, lengths: Tensor, single: bool) -> Tensor:
+    """The targets (N, S) as int64. If they lie one after the other their `lengths` are read, unless numbers were `given`."""
     targets = require_tensor("ctc_loss", targets).long()
-    longest = max(lengths, default=0)
     if single and targets.ndim == 1:
         targets = targets.unsqueeze(0)
-    if targets.ndim == 1:
-        if targets.numel() != sum(lengths):
-            raise RuntimeError("Expected tensor to have size equal to the sum of target_lengths at dimension 0, but got "
-                               f"{targets.numel()} and {sum(lengths)}")
-        rows = [cat([row, row.new_zeros(longest - n)]) for row, n in zip(targets.split(lengths), lengths, strict=True)]
-        return stack(rows) if rows else targets.reshape(0, 0)
-    if targets.ndim != 2 or targets._array.shape[0] != batch or targets._array.shape[1] < longest:
-        raise RuntimeError(f"Expected targets of shape ({batch}, at least {longest}), but got {list(targets.shape)}")
-    return targets
+    if targets.ndim != 1:
+        _require_targets(lengths, targets._array.shape)
+        return targets
+    sizes = lengths.tolist() if isinstance(given, Tensor) else [int(n) for n in given]
+    if targets.numel() != sum(sizes):
+        raise RuntimeError("Expected tensor to have size equal to the sum of target_lengths at dimension 0, but got "
+                           f"{targets.numel()} and {sum(sizes)}")
+    rows = [cat([row, row.new_zeros(max(sizes) - n)]) for row, n in zip(targets.split(sizes), sizes, strict=True)]
+    return stack(rows) if rows else targets.reshape(0, 0)
 
 
 def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, *, blank: int, zero_infinity: bool,
@@ -104,7 +122,7 @@ def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths
     return vjp
 
 
-_ctc_loss = Op("ctc_loss", _rule, saved_outputs=(1,), outputs=(0,))
+_ctc_loss = operation("ctc_loss", _rule, saved_outputs=(1,), outputs=(0,))
 
 
 def _losses(log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, blank: int) -> Tensor:

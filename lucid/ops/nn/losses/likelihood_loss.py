@@ -25,6 +25,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     """The negative log-likelihood of counts `target` under Poisson distributions of rate ``exp(input)``, or `input`.
 
     With `full`, Stirling's approximation of ``log(target!)`` is added for targets above 1.
+
+    >>> F.poisson_nll_loss(lucid.tensor([0.0, 1.0]), lucid.tensor([1.0, 2.0]))
+    Tensor(0.8591, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     require_tensor("poisson_nll_loss", input)
@@ -43,6 +46,9 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     change its gradient. `full` adds the constant. Raises ValueError for other shapes and a negative variance.
 
     Source: Nix and Weigend, "Estimating the mean and variance of the target probability distribution", 1994.
+
+    >>> F.gaussian_nll_loss(lucid.tensor([0.0, 1.0]), lucid.tensor([1.0, 1.0]), lucid.tensor([1.0, 1.0]))
+    Tensor(0.25, requires_grad=False)
     """
     _require_losses("gaussian_nll_loss", input, target)
     variance = var if isinstance(var, Tensor) else full_like(input.detach(), var)

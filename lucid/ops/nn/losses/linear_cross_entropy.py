@@ -11,7 +11,11 @@ from .loss import cross_entropy
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch divides `linear_cross_entropy` into parts to save memory; lucid computes it at once, whatever they are."""
+    """How PyTorch divides `linear_cross_entropy` into parts to save memory; lucid computes it at once, whatever they are.
+
+    >>> nn.LinearCrossEntropyOptions().chunking_method
+    'auto'
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
@@ -25,6 +29,10 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
                          label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)``: input (N, F) or (F,), linear_weight (C, F) or
     (C, d_1, ..., F), for logits (N, C, d_1, ...), and linear_bias (C, d_1, ...). Errors as of `cross_entropy`.
+
+    >>> hidden, weight, target = lucid.randn(4, 8), lucid.randn(20, 8), lucid.tensor([0, 3, 7, 19])
+    >>> lucid.allclose(F.linear_cross_entropy(hidden, weight, target), F.cross_entropy(hidden @ weight.T, target))
+    True
     """
     *classes, features = linear_weight.shape
     bias = None if linear_bias is None else linear_bias.reshape(-1)

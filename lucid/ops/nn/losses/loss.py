@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from .... import _dtypes, _recording
+from ....autograd.calls import operation, single_op
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_composed, is_grad_enabled
-from ....autograd.op import Op, Vjp
+from ....autograd.op import Vjp
 from ....backends import run
 from ....tensor import Tensor
 from ..._operands import is_differentiated, require_tensor
@@ -118,7 +119,7 @@ def _class_shares(x: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     return hard * (1 - label_smoothing) + soft * (label_smoothing / classes), hard.sum()
 
 
-_cross_entropy = Op("cross_entropy", _cross_entropy_rule, saved_outputs=(1,), outputs=(0,))
+_cross_entropy = operation("cross_entropy", _cross_entropy_rule, saved_outputs=(1,), outputs=(0,))
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
@@ -135,6 +136,12 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     RuntimeError for other shapes and dtypes.
 
     Source of label smoothing: Szegedy et al., "Rethinking the Inception Architecture", 2016.
+
+    >>> logits = lucid.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    >>> F.cross_entropy(logits, lucid.tensor([0, 2]))
+    Tensor(0.1265, requires_grad=False)
+    >>> F.cross_entropy(logits, lucid.tensor([0, -100]))  # -100 is left out
+    Tensor(0.2395, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require_losses("cross_entropy_loss", input, target)
@@ -231,18 +238,21 @@ def _any_ignored(target: Tensor, ignore_index: int, classes: int) -> bool:
     return False
 
 
-def _nll_loss_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, **options: Any) -> Vjp:
+def _nll_loss_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, *, reduction: str, ignore_index: int | None
+                   ) -> Vjp:
     shape = x._array.shape
-    return lambda g, y: (_nll_loss_grad(g, target, weight, shape=shape, **options), None, None)
+    return lambda g, y: (
+        _nll_loss_grad(g, target, weight, shape=shape, reduction=reduction, ignore_index=ignore_index), None, None)
 
 
-def _nll_loss_grad_rule(needs: Any, g: Tensor, target: Tensor, weight: Tensor | None, *, shape: Any, **options: Any) -> Vjp:
-    return lambda gg, y: (_nll_loss(gg, target, weight, **options), None, None)
+def _nll_loss_grad_rule(needs: Any, g: Tensor, target: Tensor, weight: Tensor | None, *, shape: Any, reduction: str,
+                        ignore_index: int | None) -> Vjp:
+    return lambda gg, y: (_nll_loss(gg, target, weight, reduction=reduction, ignore_index=ignore_index), None, None)
 
 
 # Both are linear, and each is the gradient of the other.
-_nll_loss = Op("nll_loss", _nll_loss_rule)
-_nll_loss_grad = Op("nll_loss_grad", _nll_loss_grad_rule)
+_nll_loss = single_op("nll_loss", _nll_loss_rule)
+_nll_loss_grad = single_op("nll_loss_grad", _nll_loss_grad_rule)
 
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
@@ -250,6 +260,9 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     """``-input`` at the class of each target: the negative log-likelihood if `input` holds log-probabilities.
 
     Shapes, arguments and errors are those of `cross_entropy` with class indices.
+
+    >>> F.nll_loss(lucid.tensor([[0.25, 0.75]]).log(), lucid.tensor([1]))
+    Tensor(0.2877, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require_losses("nll_loss_nd", input, target)
@@ -293,7 +306,11 @@ def _smooth_distance(input: Tensor, target: Tensor, beta: float) -> Tensor:
 
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """``(input - target) ** 2``, elementwise and reduced. Warns if the shapes differ, and broadcasts."""
+    """``(input - target) ** 2``, elementwise and reduced. Warns if the shapes differ, and broadcasts.
+
+    >>> F.mse_loss(lucid.tensor([1.0, 5.0]), lucid.tensor([0.0, 3.0]))
+    Tensor(2.5, requires_grad=False)
+    """
     _require_losses("mse_loss", input, target)
     _warn_about_sizes(input, target)
     reduction = _reduction(reduction, size_average, reduce)
@@ -302,7 +319,11 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
 
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """``|input - target|``, elementwise and reduced. Warns if the shapes differ, and broadcasts."""
+    """``|input - target|``, elementwise and reduced. Warns if the shapes differ, and broadcasts.
+
+    >>> F.l1_loss(lucid.tensor([1.0, 5.0]), lucid.tensor([0.0, 3.0]))
+    Tensor(1.5, requires_grad=False)
+    """
     _require_losses("l1_loss", input, target)
     _warn_about_sizes(input, target)
     return _weighted(_distance(input, target), weight, _reduction(reduction, size_average, reduce))
@@ -313,6 +334,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     """``d ** 2 / (2 beta)`` where ``d = |input - target| < beta``, else ``d - beta / 2``. Raises RuntimeError for ``beta < 0``.
 
     Source: Girshick, "Fast R-CNN", 2015.
+
+    >>> F.smooth_l1_loss(lucid.tensor([0.5, 4.0]), lucid.tensor([0.0, 0.0]), reduction="none")
+    Tensor([0.125, 3.500], requires_grad=False)
     """
     _require_losses("smooth_l1_loss", input, target)
     _warn_about_sizes(input, target)
@@ -335,7 +359,7 @@ def _binary_cross_entropy_rule(needs: Any, input: Tensor, target: Tensor) -> Vjp
                          g * (log1p(-input) - log(input)) if needs_target else None)
 
 
-_binary_cross_entropy = fused_formula(Op("binary_cross_entropy", _binary_cross_entropy_rule))
+_binary_cross_entropy = fused_formula(single_op("binary_cross_entropy", _binary_cross_entropy_rule))
 
 
 @fused_formula
@@ -354,6 +378,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
     `weight` broadcasts. Raises ValueError for shapes that differ, RuntimeError for dtypes that differ and for elements
     outside [0, 1].
+
+    >>> F.binary_cross_entropy(lucid.tensor([0.5, 0.75]), lucid.tensor([1.0, 1.0]))
+    Tensor(0.4904, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require_losses("binary_cross_entropy", input, target)
@@ -377,6 +404,9 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """`binary_cross_entropy` of ``sigmoid(input)``, computed without overflow.
 
     `weight` and `pos_weight`, which scales the positive targets, broadcast. Raises ValueError for shapes that differ.
+
+    >>> F.binary_cross_entropy_with_logits(lucid.tensor([0.0, 2.0]), lucid.tensor([1.0, 1.0]), reduction="none")
+    Tensor([0.6931, 0.1269], requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require_losses("binary_cross_entropy_with_logits", input, target)
@@ -406,6 +436,9 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
 
     With `log_target`, `target` is a logarithm as well. `reduction` may also be 'batchmean': the sum over the first length;
     'mean' divides by the number of elements and warns, as PyTorch does. Raises RuntimeError for integers and bools.
+
+    >>> F.kl_div(lucid.tensor([0.5, 0.5]).log(), lucid.tensor([1.0, 0.0]), reduction="sum")
+    Tensor(0.6931, requires_grad=False)
     """
     _require_losses("kl_div", input, target)
     if not (_dtypes.is_differentiable(input._array.dtype) and _dtypes.is_differentiable(target._array.dtype)):
@@ -439,6 +472,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     integer or bool `input` with a floating-point target.
 
     Source: Huber, "Robust Estimation of a Location Parameter", 1964.
+
+    >>> F.huber_loss(lucid.tensor([0.5, 4.0]), lucid.tensor([0.0, 0.0]), reduction="none")
+    Tensor([0.125, 3.500], requires_grad=False)
     """
     _require_losses("huber_loss", input, target)
     _warn_about_sizes(input, target)

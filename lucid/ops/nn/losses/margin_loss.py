@@ -27,7 +27,11 @@ def _hinge_embedding(input: Tensor, target: Tensor, margin: float) -> Tensor:
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:
-    """The distance `input` where `target` is 1, ``max(0, margin - input)`` where it is -1."""
+    """The distance `input` where `target` is 1, ``max(0, margin - input)`` where it is -1.
+
+    >>> F.hinge_embedding_loss(lucid.tensor([0.5, 0.25]), lucid.tensor([1, -1]), reduction="none")
+    Tensor([0.50, 0.75], requires_grad=False)
+    """
     reduction = _reduction(reduction, size_average, reduce)
     require_tensor("hinge_embedding_loss", input)
     return _reduced(_hinge_embedding(input, target, margin), reduction)
@@ -38,6 +42,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """``max(0, margin - target * (input1 - input2))``: `target` is 1 where `input1` should be the larger, else -1.
 
     Raises RuntimeError for numbers of dimensions that differ.
+
+    >>> F.margin_ranking_loss(lucid.tensor([1.0, 1.0]), lucid.tensor([0.0, 3.0]), lucid.tensor([1, 1]), reduction="none")
+    Tensor([0.0, 2.0], requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -54,7 +61,11 @@ def _soft_margin(input: Tensor, target: Tensor) -> Tensor:
 
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:
-    """``log(1 + exp(-target * input))`` for targets of 1 and -1."""
+    """``log(1 + exp(-target * input))`` for targets of 1 and -1.
+
+    >>> F.soft_margin_loss(lucid.tensor([0.0, 1.0]), lucid.tensor([1.0, -1.0]))
+    Tensor(1.0032, requires_grad=False)
+    """
     reduction = _reduction(reduction, size_average, reduce)
     require_floating("soft_margin_loss", input)
     return _reduced(_soft_margin(input, target), reduction)
@@ -65,6 +76,9 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     """``1 - cos`` of the vectors (N, D) or (D,) where `target` (N,) or () is 1, ``max(0, cos - margin)`` where it is -1.
 
     Raises RuntimeError for other shapes.
+
+    >>> F.cosine_embedding_loss(lucid.tensor([[1.0, 0.0]]), lucid.tensor([[0.0, 1.0]]), lucid.tensor([1]))
+    Tensor(1.0, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
@@ -125,6 +139,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 
     Raises ValueError for other `p` than 1 and 2, IndexError for a target that is no class, RuntimeError for shapes and dtypes
     that do not fit.
+
+    >>> F.multi_margin_loss(lucid.tensor([[0.1, 0.2, 0.4, 0.8]]), lucid.tensor([3]))
+    Tensor(0.325, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -166,6 +183,9 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     `input` and the int64 `target` are (N, C), (C,) or (); a row of `target` holds class indices up to the first -1. A difference
     that is NaN counts nothing. Raises IndexError for targets outside of [-1, C), RuntimeError for shapes and dtypes that do not
     fit.
+
+    >>> F.multilabel_margin_loss(lucid.tensor([[0.1, 0.2, 0.4, 0.8]]), lucid.tensor([[3, 0, -1, 1]]))
+    Tensor(0.85, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     classes = _require_scores("multilabel_margin_loss", input, target)
@@ -191,7 +211,11 @@ def _cross_entropy_of_labels(input: Tensor, target: Tensor) -> Tensor:
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                                 reduce: bool | None = None, reduction: str = "mean") -> Tensor:
-    """The mean over the last dimension of the binary cross entropy of logits; `weight` scales the classes."""
+    """The mean over the last dimension of the binary cross entropy of logits; `weight` scales the classes.
+
+    >>> F.multilabel_soft_margin_loss(lucid.tensor([[2.0, -2.0]]), lucid.tensor([[1.0, 0.0]]))
+    Tensor(0.1269, requires_grad=False)
+    """
     reduction = _reduction(reduction, size_average, reduce)
     loss = _cross_entropy_of_labels(input, target)
     if weight is not None:
@@ -208,6 +232,9 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     not positive, RuntimeError for numbers of dimensions that differ.
 
     Source: Balntas et al., "Learning local feature descriptors with triplets", 2016.
+
+    >>> F.triplet_margin_loss(lucid.tensor([[0.0]]), lucid.tensor([[1.0]]), lucid.tensor([[1.5]]))
+    Tensor(0.5, requires_grad=False)
     """
     reduction = _reduction(reduction, size_average, reduce)
     if margin <= 0:
@@ -219,7 +246,11 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
-    """`triplet_margin_loss` with a distance of the caller's; None is the Euclidean one."""
+    """`triplet_margin_loss` with a distance of the caller's; None is the Euclidean one.
+
+    >>> F.triplet_margin_with_distance_loss(lucid.tensor([[0.0]]), lucid.tensor([[1.0]]), lucid.tensor([[1.5]]))
+    Tensor(0.5, requires_grad=False)
+    """
     reduction = _reduction(reduction, None, None)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

@@ -16,13 +16,24 @@ from ..autograd import engine
 from ..autograd.function import Function
 from ..nn.modules.module import Module
 from ..tensor import Tensor
-from ._streams import Stream, current_stream, stream
+from .streams import Stream, current_stream, is_current_stream_capturing, stream
+
+__all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 
 _MODES = ("global", "thread_local", "relaxed")
 
 
 def graph_pool_handle() -> Any:
-    """Memory that several graphs may share, as `pool`, if they are always replayed in the order in which they were captured."""
+    """Memory that several graphs may share, as `pool`, if they are always replayed in the order in which they were captured.
+
+    >>> x, pool = lucid.zeros(3, device="gpu"), lucid.gpu.graph_pool_handle()
+    >>> g = lucid.gpu.CUDAGraph()
+    >>> with lucid.gpu.graph(g, pool=pool):
+    ...     y = x + 1
+    >>> g.replay()
+    >>> y.tolist()
+    [1.0, 1.0, 1.0]
+    """
     return backends.gpu_module().make_graph_pool()
 
 
@@ -32,11 +43,15 @@ class CUDAGraph:
     Each replay draws new random numbers, as the work would. Optimizers need ``capturable=True`` and a step before. Attention
     with dropout and gamma numbers cannot be captured (NotImplementedError).
 
+    >>> x = lucid.zeros(3, device="gpu")
     >>> g = lucid.gpu.CUDAGraph()
     >>> with lucid.gpu.graph(g):
-    ...     y = model(x)
-    >>> x.copy_(batch)
-    >>> g.replay()  # y holds the results for `batch`
+    ...     y = x * 2 + 1
+    >>> x.fill_(5)
+    Tensor([5.0, 5.0, 5.0], device='gpu:0', requires_grad=False)
+    >>> g.replay()
+    >>> y
+    Tensor([11.0, 11.0, 11.0], device='gpu:0', requires_grad=False)
     """
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -127,6 +142,14 @@ class graph:
     """The context in which the work of a stream is captured into `cuda_graph` instead of being done.
 
     `stream` is by default one of its own; `pool` is memory shared with other graphs (`graph_pool_handle`, `CUDAGraph.pool`).
+
+    >>> x = lucid.zeros(3, device="gpu")
+    >>> g = lucid.gpu.CUDAGraph()
+    >>> with lucid.gpu.graph(g):
+    ...     y = x + 1
+    >>> g.replay()
+    >>> y.tolist()
+    [1.0, 1.0, 1.0]
     """
 
     def __init__(self, cuda_graph: CUDAGraph, pool: Any = None, stream: Stream | None = None,
@@ -167,6 +190,11 @@ def make_graphed_callables(callables: Any, sample_args: Any, num_warmup_iters: i
     is returned lies where it lay the time before. A module keeps its parameters, whose gradients are accumulated as ever, and
     runs as it is in the mode, training or evaluation, in which it was not captured. Raises RuntimeError for modules with hooks,
     or with buffers that require grad.
+
+    >>> layer, x = nn.Linear(2, 3).gpu(), lucid.ones(4, 2, device="gpu")
+    >>> layer = lucid.gpu.make_graphed_callables(layer, (x,))
+    >>> layer(x).shape
+    lucid.Size([4, 3])
     """
     single = not isinstance(callables, tuple)
     functions = (callables,) if single else callables

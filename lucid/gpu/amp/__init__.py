@@ -5,8 +5,8 @@ import functools
 import warnings
 from typing import Any
 
-from .. import _dtypes
-from .. import amp as _amp
+from ... import _dtypes
+from ... import amp as _amp
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
