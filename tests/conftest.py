@@ -94,6 +94,7 @@ def seeds() -> None:
     lucid.manual_seed(0)
     if "torch" in sys.modules:  # `torch.manual_seed` also notes, with its stack, what to do once there is a GPU: 1 ms
         sys.modules["torch"].default_generator.manual_seed(0)
+        sys.modules["torch"].set_num_threads(1)  # two would wait for each other, on processors that the other worker needs
 
 
 @pytest.fixture(autouse=True)

@@ -42,8 +42,28 @@ def test_without_other_keywords_the_error_is_that_of_the_function() -> None:
         lucid.exp()
 
 
-def test_any_number_of_arguments_needs_the_general_function() -> None:
-    assert forwarding(lambda *sizes: sizes, general, True, True) is general
+def test_any_number_of_arguments_with_keywords_needs_the_general_function() -> None:
+    call = forwarding(lambda *sizes, a=0: ("plain", sizes, a), general, True, True)
+    assert call() == ("plain", (), 0) and call(1, 2) == ("plain", (1, 2), 0)
+    assert call(1, a=2) == ("general", (1,), {"a": 2}) and call(out=3) == ("general", (), {"out": 3})
+
+
+def test_what_writes_is_asked_once_and_with_all_arguments() -> None:
+    asked: list[int] = []
+    given: list[tuple[object, ...]] = []
+
+    def ask() -> object:
+        asked.append(1)
+        return write
+
+    def write(*arguments: object) -> bool:
+        given.append(arguments)
+        return arguments[0] == "memory"
+
+    call = forwarding(plain, general, True, False, ask)
+    assert call(1, out="memory") == "memory" and call(2, 3, out="other") == ("general", (2, 3), {"out": "other"})
+    assert asked == [1] and given == [("memory", 1, 1, False), ("other", 2, 3, False)]
+    assert forwarding(plain, general, True, False, lambda: None)(1, 2, out="memory") == ("general", (1, 2), {"out": "memory"})
 
 
 def test_numpys_names_with_out(device: str) -> None:

@@ -87,7 +87,7 @@ def test_each_thread_has_its_own() -> None:
 def test_the_settings_as_functions() -> None:
     x = lucid.randn(3, 3)
     assert lucid.amp.is_autocast_available("cpu") and lucid.amp.is_autocast_available("cuda")
-    assert not lucid.amp.is_autocast_available("mps")
+    assert not lucid.amp.is_autocast_available("mps") and not lucid.is_autocast_enabled("mps")
     lucid.set_autocast_enabled("cpu", True)
     try:
         lucid.set_autocast_dtype("cpu", lucid.float16)

@@ -18,6 +18,8 @@ PROGRAM = """
 import os, signal, sys
 import lucid
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore
+
 class Interrupt:
     def __init__(self, moment):
         self.moment = moment

@@ -16,8 +16,6 @@ from .programs import check, data, labels, net
 PROGRAMS = {}
 EAGER = {
     "detach_out",
-    "dropout_rng",
-    "multinomial",
     "sets_default_dtype",
     "sets_grad_mode",
 }  # which are refused, and say why

@@ -41,7 +41,8 @@ def test_a_network_of_the_bench(name):
             step = lucid.compile(step, fullgraph=True)
         losses = [step(x, t).item() for _ in range(5)]
         if compiled:
-            assert len(step.plans) == 1
+            (plan,) = step.plans
+            assert plan.memory <= plan.recorder.peak  # of an eager call, also with chains
         return losses, [value.numpy() for value in module.state_dict().values()]
 
     (losses, state), (found, other) = run(False), run(True)

@@ -752,6 +752,28 @@ def in_place_becomes_result(c):
     return call
 
 
+@program
+def second_derivatives(c):
+    m = net()
+    o = lucid.optim.Adam(m.parameters(), lr=0.05)
+    a, b = (data(1, 8, 3).requires_grad_(), data(2, 8, 3).requires_grad_())
+
+    def derivative(y, by):
+        return lucid.autograd.grad(y, by, grad_outputs=lucid.ones_like(y), create_graph=True)[0]
+
+    def f():
+        o.zero_grad()
+        y = m(lucid.cat([a, b], dim=1))
+        first = derivative(y, a)
+        loss = (first + derivative(first, b)).square().mean()
+        loss.backward()
+        o.step()
+        return loss.item()
+
+    f = c(f)
+    return lambda n: (f(), *m.parameters())
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program(name):
     check(PROGRAMS[name], replays=name not in EAGER)

@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 NUMBERS = pathlib.Path(__file__).parent / "numbers.json"
-LIBRARIES = ("torchvision", "timm", "transformers", "vit_pytorch", "x_transformers", "einops", "torchmetrics")
+LIBRARIES = ("torchvision", "timm", "transformers", "vit_pytorch", "x_transformers", "einops", "torchmetrics", "kornia",
+             "diffusers", "accelerate", "lightning")
 
 
 def main() -> None:

@@ -90,3 +90,26 @@ def test_errors():
         celu(lucid.randn(2), b=1)
     with pytest.raises(ValueError, match="no reduction 'median'"):
         ext.reduction("x", "median")
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (5,), (4, 3), (3, 2, 4)])
+@pytest.mark.parametrize("dim", [None, -1, 0])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_a_reduction_by_a_formula(shape, dim, keepdim, device):
+    """(1 + a)(1 + b) - 1 is the product of all 1 + x, less 1."""
+    growth = ext.reduction("x", "a + b + a * b", name="growth")
+    x = lucid.rand(shape, dtype=lucid.float64, device=device, requires_grad=True)
+    axes = tuple(range(x.ndim)) if dim is None else dim
+    expected = x.log1p().sum(axes, keepdim=keepdim).expm1()
+    found = growth(x, dim=dim, keepdim=keepdim)
+    assert found.shape == expected.shape and lucid.allclose(found, expected)
+    assert lucid.allclose(lucid.autograd.grad(found.sum(), x)[0], lucid.autograd.grad(expected.sum(), x)[0])
+
+
+def test_a_formula_that_reduces_keeps_the_order():
+    first = ext.reduction("x", "a + 0 * b", name="first")
+    assert first(lucid.arange(1.0, 8.0)).item() == 1 and first(lucid.tensor(3.0)).item() == 3
+    with pytest.raises(ValueError, match="first_combine: there is no element to reduce, shape .2, 0., dimensions .1."):
+        first(lucid.zeros(2, 0), dim=1)
+    with pytest.raises(ValueError, match="there is no reduction 'most'; there are sum, .* and formulas of a and b"):
+        ext.reduction("x", "most")

@@ -255,7 +255,7 @@ def test_errors():
     with pytest.raises(ValueError, match="no __global__ function 'sideward' in the source; there is forward, backward"):
         ext.cuda(kernels.SOURCE, "sideward")
     with pytest.raises(ValueError, match="is no signature: write it like"):
-        ext.op("relu6", cpu=lambda x: x)
+            ext.op("relu6(x)", cpu=lambda x: x)
     with pytest.raises(TypeError, match="its kernel takes 'x' as float., but it is float64"):
         ext.op("singles(x) -> y", gpu=ext.cuda("__global__ void f(const float* x, float* y) {}", "f"))(x.detach().double().to("gpu"))
 

@@ -5,19 +5,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 
 import lucid
 from lucid import Tensor, func
 from tests.ops.table import ROWS
-from tests.ops.table.outcomes import flat, inputs_of, numbers, tensors
+from tests.ops.table.outcomes import flat, inputs_of, named, numbers, tensors
 from tests.ops.table.row import Row
 
 BATCH = 3
-
-
-def named(rows: list[Row]) -> Any:
-    return pytest.mark.parametrize("row", rows, ids=lambda r: r.name)
 
 
 def outputs(row: Row, *inputs: Tensor) -> list[Tensor]:

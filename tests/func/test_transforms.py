@@ -190,6 +190,8 @@ def test_aux_argnums_and_containers(x: Tensor) -> None:
     output, back, _ = func.vjp(lambda *args: f(*args), {"a": a}, b, c, has_aux=True)
     found = back(lucid.ones_like(output))
     close(found[0]["a"], b)
+    (only,) = func.vjp(lambda v: v ** 2, a)[1](b)  # a tuple, also of one
+    close(only, 2 * a * b)
     close(func.jacrev(lambda t, v: {"y": t["a"].sin() * v}, argnums=0)({"a": a}, b)["y"]["a"], lucid.diag(a.cos() * b))
     jacobian, aux = func.jacrev(lambda v: (v.sin(), v), has_aux=True, chunk_size=2)(a)
     close(jacobian, lucid.diag(a.cos()))
@@ -426,7 +428,12 @@ def test_formulas(x: Tensor) -> None:
     formula = lucid.fuse(lambda a, b: a * lucid.tanh(b) + a ** 2)
     close(func.jacrev(lambda v: formula(v, v * 2))(x[0]), func.jacfwd(lambda v: formula(v, v * 2))(x[0]))
     close(func.vmap(formula, in_dims=(0, None))(x, x[1]), formula(x, x[1]))
-    back = func.vjp(lambda v: formula(v, v), x[0])[1]  # recorded outside, run inside
+    pull = func.vjp(lambda v: formula(v, v), x[0])[1]  # recorded outside, run inside
+
+    def back(row: Tensor) -> Tensor:
+        (gradient,) = pull(row)
+        return gradient
+
     close(func.vmap(back)(x), lucid.stack([back(row) for row in x]))
     with pytest.raises(NotImplementedError, match="no rule for forward mode"):
         func.jvp(back, (x[0],), (x[1],))

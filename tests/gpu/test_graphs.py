@@ -151,3 +151,21 @@ def test_graphed_callables() -> None:
         lucid.gpu.make_graphed_callables(other, (x,))
     with pytest.raises(TypeError, match="only Tensors"):
         lucid.gpu.make_graphed_callables(scaled, (x, 3))
+
+
+def test_a_graph_of_whatever_accelerates():
+    x, graph = lucid.zeros(3, device="gpu"), lucid.accelerator.Graph(capture_error_mode="relaxed")
+    with lucid.gpu.Stream(), graph as entered:
+        y = x * 2 + 1
+    assert entered is graph and isinstance(graph, lucid.gpu.CUDAGraph)
+    graph.instantiate()
+    x.fill_(5)
+    graph.replay()
+    assert y.tolist() == [11.0] * 3
+    again = lucid.accelerator.Graph(pool=graph.pool())
+    with pytest.raises(ZeroDivisionError), lucid.gpu.Stream(), again:
+        1 / 0  # noqa: B018
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        again.instantiate()
+    with pytest.raises(RuntimeError, match="Unknown capture error mode"):
+        lucid.accelerator.Graph(capture_error_mode="odd").capture_begin()

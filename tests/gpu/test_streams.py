@@ -79,3 +79,22 @@ def test_capturing() -> None:
         stream._stream.begin_capture()
         assert lucid.gpu.is_current_stream_capturing()
         stream._stream.end_capture()
+
+
+def test_events_of_whatever_device() -> None:
+    gpu = lucid.gpu
+    event = lucid.Event("gpu", enable_timing=True)
+    assert isinstance(event, gpu.Event) and event.query() and event.event_id == 0 and event.device.type == "gpu"
+    event.wait()
+    event.record()
+    event.record(gpu.current_stream())
+    event.wait()
+    event.synchronize()
+    assert event.query() and event.elapsed_time(event) == 0 and "done" in repr(event)
+    assert lucid.Event().device.type == "gpu"
+    on_cpu = lucid.Event("cpu")
+    assert on_cpu.query() and on_cpu.wait() is None and on_cpu.synchronize() is None
+    with pytest.raises(RuntimeError, match="cpu backend doesn't support events"):
+        on_cpu.record()
+    with pytest.raises(TypeError, match="'enable_timing' must be bool"):
+        lucid.Event(enable_timing=1)

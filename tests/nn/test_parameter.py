@@ -90,6 +90,11 @@ def test_gpu_and_cuda_move_too(device: str) -> None:
     assert host is not handle
     assert (host.device, handle.device) == ("cpu", "gpu")
     assert nn.Parameter(lucid.ones(1)).cuda().is_cuda
+    weight = nn.Parameter(lucid.ones(2, 3, 4, 5))
+    laid = weight.cuda(memory_format=lucid.channels_last)
+    assert laid is not weight and laid.is_contiguous(memory_format=lucid.channels_last)
+    assert (laid.device, weight.device) == ("gpu", "cpu")
+    assert weight.cuda(memory_format=lucid.preserve_format) is weight
 
 
 def test_what_makes_other_numbers_returns_a_new_tensor(device: str) -> None:

@@ -84,7 +84,7 @@ def test_what_is_no_number_is_refused(device: str) -> None:
     assert x.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("dtype", ["longdouble", "clongdouble", "uint16", "uint32", "uint64", "object", "U1", "M8[s]"])
+@pytest.mark.parametrize("dtype", ["longdouble", "clongdouble", "object", "U1", "M8[s]"])
 def test_arrays_of_foreign_dtypes_are_refused(dtype: str) -> None:
     array = np.zeros(2, dtype)
     x = lucid.ones(2)
@@ -97,11 +97,10 @@ def test_arrays_of_foreign_dtypes_are_refused(dtype: str) -> None:
         with pytest.raises(TypeError):
             function(array, x)
     assert x.tolist() == [1, 1]
-    if array.dtype.kind in "fcu":
+    if array.dtype.kind in "fc":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the imaginary parts
             assert lucid.tensor(array, dtype=lucid.float64).tolist() == [0, 0]
-    if array.dtype.kind in "fc":
         with pytest.raises(TypeError):
             lucid.tensor(array[0])
         assert lucid.tensor([array[0]]).dtype in (lucid.float32, lucid.complex64)
@@ -156,7 +155,7 @@ def test_python_s_conversions_of_complex_elements(device: str) -> None:
 
 
 def test_files_with_foreign_dtypes_are_refused(tmp_path: pathlib.Path) -> None:
-    for dtype in ("longdouble", "clongdouble", "uint64"):
+    for dtype in ("longdouble", "clongdouble"):
         np.savez(tmp_path / "foreign.npz", x=np.ones(2, dtype))
         with pytest.raises(LoadError, match="'x'"):
             lucid.load(tmp_path / "foreign.npz")

@@ -45,6 +45,22 @@ def test_a_class_that_was_told_of() -> None:
         overrides.register_class(int)
 
 
+@pytest.mark.parametrize("call", [
+    lambda q: lucid.argsort(q), lambda q: lucid.linalg.cond(q), lambda q: lucid.fft.fftn(q), lambda q: lucid.special.zeta(q, 2.0),
+    lambda q: lucid.clamp(q), lambda q: lucid.chunk(q, 2), lambda q: lucid.linalg.multi_dot([q, q]), lambda q: lucid.cumsum(q, 0),
+    lambda q: lucid.diff(q), lambda q: lucid.gather(lucid.ones(2), 0, q), lambda q: nn.init.xavier_uniform_(q),
+    lambda q: nn.init.constant_(q, 3.0), lambda q: nn.init.orthogonal_(tensor=q)])
+def test_whatever_error_a_function_raises_for_an_object(call: Any) -> None:
+    quantity = make()
+    assert call(quantity)[1] == (type(quantity),)
+
+
+def test_errors_of_others_are_those_of_the_function() -> None:
+    with pytest.raises(RuntimeError, match="At least one of 'min' or 'max'") as caught:
+        lucid.clamp(lucid.ones(2))
+    assert "again" not in [entry.name for entry in caught.traceback]
+
+
 def test_other_objects_are_refused_as_before() -> None:
     for call in (lambda: lucid.ones(2) + object(), lambda: lucid.add(lucid.ones(2), object()), lambda: lucid.mean("a")):
         with pytest.raises(TypeError):

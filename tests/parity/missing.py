@@ -17,14 +17,17 @@ sys.path[:0] = [str(pathlib.Path(__file__).parents[2] / "kernels")]
 
 import lucid  # noqa: E402
 
+from .reasons import REASONS, reason  # noqa: E402
+
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
-#: The modules of PyTorch with an `__all__` that `import torch` imports, also where lucid has none of them.
+#: The modules of PyTorch with an `__all__`, also where lucid has none of them.
 MODULES = pathlib.Path(__file__).with_name("namespaces.txt")
 HEAD = """# What of PyTorch is there
 
 Every public name of PyTorch 2.13, namespace by namespace: those that lucid has, and what it lacks, `*` for any characters. Written
 by `python -m tests.parity.missing`: do not edit. An attribute that is missing raises AttributeError; for the large subjects it says
-what to do instead. What is there and differs stands in [differences.md](differences.md).
+what to do instead. What is there and differs stands in [differences.md](differences.md). In brackets stands why something is not
+there:
 
 """
 #: PyTorch's namespaces, and lucid's where they have another name.
@@ -32,7 +35,7 @@ NAMESPACES = {name: name for name in """Tensor nn nn.functional nn.init nn.utils
     nn.utils.parametrizations nn.utils.stateless optim optim.lr_scheduler optim.swa_utils linalg fft special autograd
     autograd.functional autograd.forward_ad autograd.graph func random serialization distributions distributions.constraints
     distributions.transforms distributions.kl distributions.utils distributions.constraint_registry distributed multiprocessing
-    nn.attention nn.parallel overrides testing amp hub utils._pytree utils.checkpoint utils.dlpack utils.hooks""".split()}
+    nn.attention nn.parallel overrides testing amp hub utils._pytree utils.benchmark utils.checkpoint utils.dlpack utils.hooks""".split()}
 NAMESPACES = {"": "", **NAMESPACES, "utils.data": "data", "cuda": "gpu"}
 #: Modules that need another package: whether that is installed changes nothing.
 OPTIONAL = ("onnx", "utils.tensorboard")
@@ -117,7 +120,7 @@ def text() -> str:
     for theirs in (*NAMESPACES, *_elsewhere()):
         if f"{theirs}.".startswith(tuple(f"{name}." for name in OPTIONAL)):
             continue
-        ours = NAMESPACES.get(theirs, re.sub(r"^(utils\.data|cuda)\b", lambda m: NAMESPACES[m[0]], theirs))
+        ours = _ours(theirs)
         space, own = _find(torch, theirs), _find(lucid, ours)
         names = public(space)
         if own is None:
@@ -128,20 +131,30 @@ def text() -> str:
         missing = [name for name in names if not hasattr(own, name)]
         there = [name for name in names if name not in missing]
         summary.append(f"| {_title(theirs, ours)} | {len(names)} | {len(there)} |")
-        sections.append(f"## {_title(theirs, ours)}\n\nThere: {_listed(there)}\n\nLacks: {_listed(_together(missing, names))}\n")
+        sections.append(f"## {_title(theirs, ours)}\n\nThere: {_listed(there)}\n\nLacks: {_by_reasons(theirs, missing, names)}\n")
     known = {*NAMESPACES, *OPTIONAL, "utils", "cuda"}
     for name in ("", "utils"):
         prefix = f"{name}." if name else ""
         for part in _submodules(_find(torch, name)):
             if f"{prefix}{part}" not in known and _find(lucid, f"{prefix}{part}") is None:
                 absent.setdefault(f"{prefix}{part}", 0)
-    modules = "\n".join(f"- `torch.{subject}`: none" + f" of {count} names" * (count > 0) for subject, count in sorted(absent.items()))
-    return HEAD + "\n".join(summary) + f"\n\n## Modules that are not there\n\n{modules}\n\n" + "\n".join(sections)
+    modules = "\n".join(f"- `torch.{subject}`: none" + f" of {count} names" * (count > 0) + f" ({reason(subject)})"
+                        for subject, count in sorted(absent.items()))
+    reasons = "\n".join(f"- {label}: {meaning}" for label, (meaning, _) in REASONS.items())
+    return HEAD + reasons + "\n\n" + "\n".join(summary) + f"\n\n## Modules that are not there\n\n{modules}\n\n" + "\n".join(sections)
 
 
 def _beginnings(name: str) -> Iterator[list[str]]:
     parts = name.split(".")
     yield from (parts[:count] for count in range(1, len(parts) + 1))
+
+
+def _by_reasons(space: str, missing: list[str], names: list[str]) -> str:
+    """What is missing, ordered by why, which stands behind each group."""
+    groups: dict[str, list[str]] = {}
+    for name in missing:
+        groups.setdefault(str(reason(f"{space}.{name}" if space else name)), []).append(name)
+    return " ".join(f"{_listed(_together(group, names))} ({label})" for label, group in sorted(groups.items())) or "nothing"
 
 
 def _listed(names: list[str]) -> str:
@@ -165,7 +178,26 @@ def _with_all() -> str:
 
     names = [name.removeprefix("torch.") for name, module in list(sys.modules.items())
              if name.startswith("torch.") and isinstance(getattr(module, "__all__", None), (list, tuple)) and "._" not in name]
-    return "\n".join(sorted(names)) + "\n"
+    return "\n".join(sorted({*names, *_separate()})) + "\n"
+
+
+def _separate() -> Iterator[str]:
+    """Modules with an `__all__` that ``import torch`` does not import, but for those of subjects that lucid has nothing of."""
+    import torch
+
+    for package in torch.__path__:
+        for path in pathlib.Path(package).rglob("*.py"):
+            parts = path.relative_to(package).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            hidden = not name or "._" in f".{name}" or f"{name}.".startswith(("testing.", "lib.", *(f"{each}." for each in OPTIONAL)))
+            if hidden or "__all__" not in path.read_text(encoding="utf-8", errors="ignore"):
+                continue
+            if reason(name) is None or _find(lucid, _ours(name)) is not None:
+                yield name
+
+
+def _ours(theirs: str) -> str:
+    return NAMESPACES.get(theirs, re.sub(r"^(utils\.data|cuda)\b", lambda match: NAMESPACES[match[0]], theirs))
 
 
 if __name__ == "__main__":

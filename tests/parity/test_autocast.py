@@ -14,7 +14,7 @@ import pytest
 
 import lucid
 
-from .test_op_samples import Untranslatable, counterpart, leaves, outcome, translated
+from .test_op_samples import Untranslatable, counterpart, leaves, operations, outcome, translated
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -65,14 +65,10 @@ def dtypes_of_pytorch(torch: Any, device: str, function: Any, given: Any) -> lis
 @pytest.mark.parametrize("part", range(PARTS))
 def test_dtypes_at_samples_of_pytorch(device: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    pytest.importorskip("expecttest", reason="torch.testing needs it")
-    from torch.testing._internal.common_methods_invocations import op_db
-
-    monkeypatch.setattr(torch, "manual_seed", torch.default_generator.manual_seed)
     monkeypatch.setattr(logging.getLogger("torch._subclasses.fake_tensor"), "disabled", True)
     low = torch.bfloat16 if device == "cpu" else torch.float16
     differences, compared = [], 0
-    for info in op_db[part::PARTS]:
+    for info in operations(torch, part, PARTS, monkeypatch):
         name = f"{info.name} {info.variant_test_name}".strip()
         function = counterpart(info.name)
         if (function is None or not info.supports_dtype(torch.float32, "cpu") or name in DIFFERENT

@@ -36,6 +36,13 @@ def test_what_the_page_says() -> None:
     assert not [name for name in ABSENT if missing._find(lucid, _ours(name)) is not None]
 
 
+def test_what_is_not_there_has_a_reason() -> None:
+    page = missing.PAGE.read_text(encoding="utf-8")
+    assert "(None)" not in page
+    for label in missing.REASONS:
+        assert f"- {label}: " in page and f"({label})" in page, label
+
+
 @pytest.mark.torch
 def test_no_name_is_forgotten() -> None:
     """Each name of an `__all__` stands in the section of its namespace, or the page says that lucid has nothing of it."""

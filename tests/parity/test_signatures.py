@@ -45,10 +45,12 @@ def _overloads(stub: str, cls: str = "") -> dict[str, list[ast.arguments]]:
 
 def _keywords(function: Any) -> set[str] | None:
     """The keywords that a function takes; None if it takes any."""
-    names = set()
+    names: set[str] = set()
     while True:  # what wraps a function adds keywords to its own
-        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-        names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        names.update(getattr(function, "added_keywords", ()))
+        for form in (getattr(function, "general", function), function):  # the form that takes keywords of its own is the first
+            parameters = inspect.signature(form, follow_wrapped=False).parameters.values()
+            names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             return names
         function = function.func if isinstance(function, functools.partial) else getattr(function, "__wrapped__", None)

@@ -40,8 +40,11 @@ def test_the_tables_hold_names_of_pytorch() -> None:
         except (AttributeError, ImportError):
             wrong.append(full)
     assert not set(wrong) - ELSEWHERE
-    for name in MODULES:
-        assert name in ELSEWHERE or importlib.import_module(name)
+    for name in set(MODULES) - ELSEWHERE:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:  # what PyTorch itself needs there, as tensorboard, is not installed
+            assert not error.name.startswith("torch"), name
 
 
 def test_what_a_module_takes_from_its_package_is_the_same_there() -> None:

@@ -6,6 +6,7 @@ A line is a module, a kind and names of that kind: `here` for classes that the m
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import pathlib
 import pkgutil
 import types
@@ -23,12 +24,12 @@ SKIPPED = """ao.ns ao.pruning ao.quantization. ao.nn contrib distributed. export
 KEPT = """_C _VF _custom_ops __config__ _utils _tensor _tensor_str _jit_internal _compile _dynamo _dynamo.eval_frame _dynamo.utils _dynamo.config
     _dynamo.external_utils _dynamo._trace_wrapped_higher_order_op _subclasses _subclasses.fake_tensor _functorch _functorch.apis
     _higher_order_ops _higher_order_ops.associative_scan _inductor _inductor.config distributed.nn distributed.nn.functional
-    distributed.fsdp distributed.tensor distributed.tensor.parallel distributed.device_mesh distributed.optim distributed.algorithms
+    distributed.fsdp distributed.tensor distributed.tensor.parallel distributed.device_mesh distributed.rpc distributed.optim distributed.algorithms
     distributed.algorithms.join distributed.checkpoint distributed.checkpoint.state_dict distributed.distributed_c10d
     fx.experimental.proxy_tensor fx.experimental.symbolic_shapes jit._script jit._trace jit.annotations
     multiprocessing.reductions multiprocessing.spawn nn.parallel._functions onnx.operators onnx.symbolic_helper onnx.symbolic_opset11
     optim._functional optim._multi_tensor utils._pytree utils._python_dispatch utils._foreach_utils utils._contextlib utils.cpp_extension
-    utils._device utils.tensorboard utils.data._utils utils.data._utils.collate package nn.quantized profiler.profiler""".split()
+    utils._device utils.flop_counter utils.tensorboard utils.data._utils utils.data._utils.collate package nn.quantized profiler.profiler""".split()
 #: Where names with an underscore count too: programs ask for them.
 PRIVATE = ("torch", "torch._tensor", "torch._tensor_str", "torch._utils", "torch.nn", "torch.optim", "torch.autograd", "torch.utils.data",
            "torch.utils._pytree", "torch.distributions", "torch.overrides", "torch.types", "torch.hub", "torch.linalg", "torch.cuda")
@@ -65,6 +66,11 @@ def _is_own(name: str, value: Any) -> bool:
     return not isinstance(origin, str) or origin.split(".")[0] in ("torch", "builtins", "functorch")
 
 
+def _is_passed_on(module: str, name: str) -> bool:
+    """Whether a module has the name from one of Python's whose place it takes."""
+    return module == "torch.multiprocessing" and name in multiprocessing.__all__
+
+
 def text() -> str:
     """The file, as it should be."""
     lines = []
@@ -83,7 +89,7 @@ def text() -> str:
                     value = getattr(module, each)
             except Exception:  # of deprecated names, in several classes
                 continue
-            if _counts(name, each) and _is_own(each, value):
+            if _counts(name, each) and (_is_own(each, value) or _is_passed_on(name, each)):
                 kinds.setdefault(_kind(name, value), []).append(each)
         lines += [f"{name} {kind} {' '.join(names)}" for kind, names in sorted(kinds.items())] or [f"{name} value"]
     return "\n".join(lines) + "\n"

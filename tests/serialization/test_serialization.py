@@ -256,9 +256,9 @@ def test_unsupported_contents(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", names=np.array(["a"]))
     with pytest.raises(LoadError, match="tensor 'names'"):
         lucid.load(tmp_path / "x.npz")
-    header = json.dumps({"q": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
+    header = json.dumps({"q": {"dtype": "F6_E2M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
     (tmp_path / "x.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
-    with pytest.raises(LoadError, match="tensor 'q' has dtype F8_E4M3"):
+    with pytest.raises(LoadError, match="tensor 'q' has dtype F6_E2M3"):
         lucid.load(tmp_path / "x.safetensors")
     for structure, message in (('{"version": 99}', "later version"), ('{"version": 1, "tree": {"tensor": "w"}}', "'w' is missing"),
                                ('{"version": 1, "tree": {"eval": "1"}}', "unknown kind 'eval'"), ("[", "structure is damaged")):

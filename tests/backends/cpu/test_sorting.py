@@ -14,7 +14,7 @@ DTYPES = ["f4", "f8", "f2", ml_dtypes.bfloat16, "i8", "i4", "i2", "u1", "u8", "?
 
 
 def by_numpy(x: np.ndarray, *, axis: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
-    indices = sorting.order(np, x, axis, descending)
+    indices = sorting.order(np.argsort, x, axis, descending)
     return np.take_along_axis(x, indices, axis), indices
 
 

@@ -18,7 +18,7 @@ from lucid_kernels.measuring.rounds import Pace
 from lucid_kernels.measuring.timing import measure_block
 from lucid_kernels.measuring.verdicts import median_interval
 
-from bench import compare, environment, peak_memory, plot, run
+from bench import compare, environment, peak_memory, plot, run, small_call
 from bench.case import Side, largest_error, load
 from bench.driver import Driver
 from bench.report import header, row
@@ -105,7 +105,7 @@ def test_table() -> None:
 def test_families_are_chosen_by_name_or_file() -> None:
     assert run.families(["softmax", "conv2d.py"], "cpu") == ["softmax", "conv2d"]
     assert run.families(["targets/convolutions.py", "targets.chain"], "cpu") == ["targets.chain", "targets.convolutions"]
-    assert set(run.families([], "gpu")) == {*run.KERNELS, *run.TARGETS, *run.GPU_TARGETS}
+    assert set(run.families([], "gpu")) == {*run.KERNELS, *run.TARGETS, *run.ON_BOTH, *run.GPU_TARGETS}
     assert run.families([], "cpu", only_targets=True) == [*run.TARGETS, "peak_memory"]
     assert run.families(["chain"], "cpu", only_targets=True) == ["targets.chain"]
     with pytest.raises(SystemExit, match="no such family"):
@@ -227,6 +227,12 @@ def test_the_interval_of_a_median() -> None:
     """The numbers of the table of the sign test: of 6 values none lies outside, of 9 one on each side, of 24 six."""
     for count, outside in ((3, 0), (5, 0), (6, 0), (8, 0), (9, 1), (12, 2), (24, 6)):
         assert median_interval(list(range(count))[::-1]) == (outside, count - 1 - outside)
+
+
+def test_the_parts_of_a_small_call() -> None:
+    for _, parts in small_call.measure(1, 1):
+        whole = sum(parts[part] for part in ("NumPy", "choice", "operation", "arguments"))
+        assert list(parts) == list(small_call.COLUMNS[:-1]) and math.isclose(whole, parts["whole"], abs_tol=1e-6)
 
 
 def test_peak_memory() -> None:

@@ -130,6 +130,26 @@ def test_each_part_is_saved_before_the_next(parts: dict[str, dict[str, Any]], tm
     assert list(json.loads(next(tmp_path.glob("*.json")).read_text())["parts"]) == ["compilation"]
 
 
+def test_what_a_part_has_found_is_saved_meanwhile(parts: dict[str, dict[str, Any]], tmp_path: pathlib.Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = batch.run_part
+    rows_so_far = tmp_path / "rows.jsonl"
+    rows_so_far.write_text('{"name": "first"}\n{"name": "cut')
+
+    def ended(name: str, where: str, seconds: float, facts: dict[str, Any], folder: pathlib.Path, update: Any) -> dict[str, Any]:
+        if name == "gate":
+            update(name, rows_so_far)
+            raise KeyboardInterrupt
+        return answer(name, where, seconds, facts, folder, update)
+
+    monkeypatch.setattr(batch, "run_part", ended)
+    monkeypatch.setattr(batch, "_OFTEN", -1.0)
+    with pytest.raises(KeyboardInterrupt):
+        Batch(100, list(SHARES), folder=tmp_path / "results", quiet=True).run()
+    found = json.loads(next((tmp_path / "results").glob("*.json")).read_text())["parts"]["gate"]
+    assert found == {"rows": [{"name": "first"}], "end": "under way"}
+
+
 def test_a_part_ends_when_its_time_is_over(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the processes that it has started, and what it has found."""
     (tmp_path / "sitecustomize.py").write_text("")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import optimizer
 
+from ..optimizer_reference import adam_reference, sgd_reference
+
 RNG = np.random.default_rng(0)
 SGD = {"lr": 0.1, "momentum": 0.9, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False, "maximize": False}
 ADAM = {
@@ -24,29 +26,6 @@ ADAM_CASES = [
     {**ADAM, "weight_decay": w, "decoupled_weight_decay": d, "amsgrad": a, "maximize": x}
     for w, d, a, x in itertools.product((0.0, 0.1), (False, True), (False, True), (False, True))
 ]
-
-
-def sgd_oracle(p, g, b, *, lr, momentum, dampening, weight_decay, nesterov, maximize):
-    d = (-g if maximize else g) + weight_decay * p
-    if momentum:
-        b = d if b is None else momentum * b + (1 - dampening) * d
-        d = d + momentum * b if nesterov else b
-    return p - lr * d, b
-
-
-def adam_oracle(
-    p, g, m, v, largest, *, lr, beta1, beta2, eps, weight_decay, step, decoupled_weight_decay, amsgrad, maximize
-):
-    g = -g if maximize else g
-    if decoupled_weight_decay:
-        p = p * (1 - lr * weight_decay)
-    else:
-        g = g + weight_decay * p
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g * g
-    largest = np.maximum(largest, v) if amsgrad else largest
-    root = np.sqrt((largest if amsgrad else v) / (1 - beta2**step))
-    return p - lr * m / (1 - beta1**step) / (root + eps), m, v, largest
 
 
 def normal(shape, dtype=np.float64):
@@ -73,7 +52,7 @@ def test_one_step(shape, dtype):
     for case, first in itertools.product(SGD_CASES, (False, True)):
         arrays = [normal(shape, dtype), normal(shape, dtype), None if first else normal(shape, dtype)]
         copies = widened(arrays)
-        expected = sgd_oracle(*copies, **case)
+        expected = sgd_reference(*copies, **case)
         close(optimizer.sgd(*arrays, **case), expected, dtype)
         for array, copy in zip(arrays, copies, strict=True):
             assert array is copy is None or (array == copy.astype(dtype)).all()
@@ -81,7 +60,7 @@ def test_one_step(shape, dtype):
         arrays = [normal(shape, dtype), normal(shape, dtype), normal(shape, dtype), normal(shape, dtype) ** 2]
         arrays.append(normal(shape, dtype) ** 2 if case["amsgrad"] else None)
         arrays = [None if a is None else np.asarray(a) for a in arrays]
-        expected = adam_oracle(*widened(arrays), step=3, **case)
+        expected = adam_reference(*widened(arrays), step=3, **case)
         close(optimizer.adam(*arrays, step=3, **case), expected, dtype)
 
 
@@ -91,14 +70,14 @@ def test_in_place(size):
     expected = optimizer.sgd(p, g, b, **SGD)
     got = optimizer.sgd(p, g, b, **SGD, out=(p, b))
     assert got[0] is p and got[1] is b
-    close(got, sgd_oracle(*widened((p, g, b)), **{**SGD, "lr": 0.0, "momentum": 0.0}), np.float32)
+    close(got, sgd_reference(*widened((p, g, b)), **{**SGD, "lr": 0.0, "momentum": 0.0}), np.float32)
     for a, e in zip(got, expected, strict=True):
         np.testing.assert_array_equal(a, e)
     m, v, largest = normal(size, np.float32), normal(size, np.float32) ** 2, normal(size, np.float32) ** 2
     for amsgrad in (False, True):
         case = {**ADAM, "amsgrad": amsgrad, "step": 2.0}
         expected = optimizer.adam(p, g, m, v, largest, **case)
-        close(expected, adam_oracle(*widened((p, g, m, v, largest)), **case), np.float32)
+        close(expected, adam_reference(*widened((p, g, m, v, largest)), **case), np.float32)
         got = optimizer.adam(p, g, m, v, largest, **case, out=(p, m, v, largest))
         assert all(a is b for a, b in zip(got, (p, m, v, largest), strict=True))
         for a, e in zip(got, expected, strict=True):
@@ -107,7 +86,7 @@ def test_in_place(size):
 
 def test_strided_parameters_in_place():
     p, g, m, v = normal((5, 6)).T, normal((6, 10))[:, ::2], normal((6, 5)), normal((6, 5)) ** 2
-    expected = adam_oracle(p.copy(), g, m.copy(), v.copy(), None, step=1, **ADAM)
+    expected = adam_reference(p.copy(), g, m.copy(), v.copy(), None, step=1, **ADAM)
     got = optimizer.adam(p, g, m, v, None, step=1, **ADAM, out=(p, m, v, None))
     assert got[0] is p
     close(got, expected, np.float64)

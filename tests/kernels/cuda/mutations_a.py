@@ -84,7 +84,8 @@ def check_cross_entropy() -> None:
     tests, cross_entropy, cupy = _family("cross_entropy")
     for reduction in ("none", "mean"):
         tests.test_values_and_gradients(cross_entropy.cross_entropy, cupy, None, reduction, np.float32)
-    tests.test_many_labels_are_summed_in_chunks(cross_entropy.cross_entropy, cupy, None)
+    for labels in (777, 9001):
+        tests.test_many_labels_are_summed_in_chunks(cross_entropy.cross_entropy, cupy, None, labels)
 
 
 def check_bad_labels() -> None:
@@ -100,6 +101,7 @@ def check_nll_loss() -> None:
     tests, nll_loss, cupy = _family("nll_loss")
     for reduction in ("none", "mean"):
         tests.test_values_and_gradients(nll_loss, cupy, None, reduction, np.float32)
+    tests.test_a_class_is_ignored(nll_loss, cupy)
     try:
         tests.test_label_out_of_range(nll_loss, cupy, None)
     except pytest.fail.Exception as failure:
@@ -133,6 +135,7 @@ def check_evaluation() -> None:
 def check_layer_norm() -> None:
     tests, layer_norm, cupy = _family("layer_norm")
     tests.test_values_and_gradients(layer_norm, cupy, None, np.float32, "weight and bias")
+    tests.check_other_sums(layer_norm, cupy)
 
 
 def check_rms_norm() -> None:
@@ -149,6 +152,13 @@ def check_group_norm() -> None:
     tests, group_norm, cupy = _family("group_norm")
     for shape, groups in (((2, 6, 5, 7), 3), ((70, 90), 3)):
         tests.test_values_and_gradients(group_norm, cupy, shape, groups, np.float32, 3e-5, True)
+
+
+def check_large_group_norm() -> None:
+    """Of so many elements that two kernels add them up."""
+    tests, group_norm, cupy = _family("group_norm")
+    tests.test_packs_and_halves(group_norm, cupy, (3, 4, 3201), 2, np.float32, "alike")
+    tests.test_packs_and_halves(group_norm, cupy, (700, 2, 12), 1, np.float32, "alike")
 
 
 def check_batch_norm_relu() -> None:
@@ -187,7 +197,7 @@ MUTATIONS = [
     Mutation("elementwise.cu", "steps backwards from the end", r"layout\.first\[a\]", "0", check_views, inside="map.cuh"),
     Mutation("elementwise.cu", "a half not rounded to even", r"__float2half_rn", "__float2half_rz", check_elementwise_halves, inside="halves.cuh"),
     # floor_divide, remainder
-    Mutation("elementwise.cu", "sign of the dividend", r"\? rest \+ b : rest", "? rest : rest", check_division, inside="formula.cuh"),
+    Mutation("elementwise.cu", "sign of the dividend", r"\? T\(rest \+ b\) : rest", "? rest : rest", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "quotient rounded to zero", r" - below;", ";", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "division by zero", r"if \(b == T\(0\)\) return a / b;", "", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "a zero's sign", r"copysign_\(T\(0\), b\)", "T(0)", check_division, inside="formula.cuh"),
@@ -223,7 +233,10 @@ MUTATIONS = [
     Mutation("cross_entropy.cu", "label not checked", r"t >= 0 && t < C", "t >= 0", check_bad_labels),
     Mutation("cross_entropy.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_bad_labels),
     Mutation("cross_entropy.cu", "a lane alone reduces", r"smooth = reduce", "if (leader) smooth = reduce", check_cross_entropy),
-    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* scale : nothing", ") : nothing", check_cross_entropy),
+    Mutation("cross_entropy.cu", "warps that do not wait for the weights", r"scratch\[thread / 32\] = sum;\n  __syncthreads\(\);",
+             "scratch[thread / 32] = sum;", check_cross_entropy),
+    Mutation("cross_entropy.cu", "weights of some warps", r"thread % 32 < threads / 32 \?", "thread % 32 < threads / 64 ?", check_cross_entropy),
+    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* o.scale : nothing", ") : nothing", check_cross_entropy),
     Mutation("cross_entropy.cu", "ignored label has a gradient", r"result\[j\] = counts \?", "result[j] = true ?", check_cross_entropy),
     Mutation("cross_entropy.cu", "weight of another class", r"o\.weight_of\(c \+ j\), p", "o.weight_of(c), p", check_cross_entropy),
     Mutation("cross_entropy.cu", "gaps left out", r"grad \+ c \* inner", "grad + c", check_cross_entropy),
@@ -236,11 +249,15 @@ MUTATIONS = [
              check_cross_entropy),
     # nll_loss, nll_loss_grad
     Mutation("nll_loss.cu", "class of another place", r"\+ t\) \* inner \+ i % inner", "+ t) * inner", check_nll_loss),
-    Mutation("nll_loss.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_nll_loss),
+    Mutation("nll_loss.cu", "label not checked", r"t >= 0 && t < C", "t >= 0", check_nll_loss),
+    Mutation("nll_loss.cu", "an ignored label has a weight", r"t == ignore_index \|\| !is_class", "!is_class", check_nll_loss),
+    Mutation("nll_loss.cu", "chunk not cut off", r"first \+ chunk < n \? first \+ chunk : n", "first + chunk", check_nll_loss),
+    Mutation("nll_loss.cu", "only the first chunk", r"b < chunks;", "b < 1;", check_nll_loss),
+    Mutation("nll_loss.cu", "weights of the first chunk only", r"i < \(chunks \? chunks : n\)", "i < (chunks ? 1 : n)", check_nll_loss),
     Mutation("nll_loss.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_nll_loss),
     Mutation("nll_loss.cu", "one gradient for all labels", r"single \? 0 : i", "0", check_nll_loss),
     Mutation("nll_loss.cu", "a class in every row", r"c \+ j == t", "j == t", check_nll_loss),
-    Mutation("nll_loss.cu", "not averaged", r"divide \? slope / \*total : slope", "slope", check_nll_loss),
+    Mutation("nll_loss.cu", "not averaged", r"slope / total", "slope", check_nll_loss),
     # plane_statistics, column_statistics, combine_statistics, normalize
     *_reductions("batch_norm.cu", check_training),
     Mutation("batch_norm.cu", "walk past the plane", r"s >= S", "s > S", check_training),
@@ -287,7 +304,12 @@ MUTATIONS = [
     Mutation("row_norm.cu", "mean taken off", r"centred \? S::reduce", "true ? S::reduce", check_rms_norm),
     Mutation("row_norm.cu", "parameters of the first group", r"r % groups \* \(width / span\)", "0", check_group_norm),
     Mutation("row_norm.cu", "one parameter for all", r"set\[at / span\]", "set[0]", check_group_norm),
-    # column_sums, plane_sums, add_partials
+    # row_norm_gradients, plane_gradients, column_sums, plane_sums, add_partials
+    Mutation("row_norm.cu", "the sums of the last row", r"to_weight\[k\]\[j\] \+=", "to_weight[k][j] =", check_layer_norm),
+    Mutation("row_norm.cu", "all sums in one slot", r"partial_bias\[slot \* width", "partial_bias[0 * width", check_layer_norm),
+    Mutation("row_norm.cu", "the mean of one plane", r"plane < \(r \+ 1\) \* each", "plane < r * each + 1", check_large_group_norm),
+    Mutation("row_norm.cu", "one weight for all planes", r"weight\[plane % parameters\]", "weight[0]", check_large_group_norm),
+    Mutation("row_norm.cu", "the planes of one sample", r"plane \+= blockDim\.x \* parameters", "plane += planes", check_large_group_norm),
     Mutation("row_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_layer_norm),
     Mutation("row_norm.cu", "shared array too small", r"weights\[TURNS\]", "weights[TURNS - 1]", check_layer_norm),
     Mutation("row_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
@@ -295,6 +317,8 @@ MUTATIONS = [
     Mutation("row_norm.cu", "no column guard in the second stage", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0",
              check_layer_norm),
     Mutation("row_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
-    Mutation("row_norm.cu", "statistics of another plane", r"mean\[p / each\]", "mean[p % each]", check_group_norm),
-    Mutation("row_norm.cu", "a plane cut short", r"at < span", "at < span - 1", check_group_norm),
+    Mutation("row_norm.cu", "statistics of another plane", r"mean\[p / each\]", "mean[p % each]", check_large_group_norm),
+    Mutation("row_norm.cu", "a plane cut short", r"at < span", "at < span - 1", check_large_group_norm),
+    Mutation("row_norm.cu", "statistics of another sample", r"mean\[plane / each\]", "mean[p / each]", check_group_norm),
+    Mutation("row_norm.cu", "a sample left out", r"at < samples \* span", "at < (samples - 1) * span", check_group_norm),
 ]  # fmt: skip

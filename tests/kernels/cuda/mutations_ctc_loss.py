@@ -27,7 +27,7 @@ MUTATIONS = [
     Mutation(CTC_LOSS, "equal labels are skipped to", r" && label != states\.of\([^)]*\)", "", check),
     Mutation(CTC_LOSS, "before the first state", r"p > 1 && label", "label", check),
     Mutation(CTC_LOSS, "one state to begin with", r"p < 2 \? 0\.0", "p < 1 ? 0.0", check),
-    Mutation(CTC_LOSS, "the frame counts twice", r" - \(double\)x\[row \* classes \+ blank\]", "", check),
+    Mutation(CTC_LOSS, "the frame counts twice", r" - \(double\)widened\(x\[row \* classes \+ blank\]\)", "", check),
     Mutation(CTC_LOSS, "no frames, a target", r"size > 1 \? infinity<double>\(\) : 0\.0", "0.0", check),
     Mutation(CTC_LOSS, "impossible ones", r"\|\| impossible \? nothing", "? nothing", check),
     Mutation(CTC_LOSS, "classes that never are", r"if \(both != -infinity<double>\(\)\) grad", "grad", check),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
@@ -9,6 +11,13 @@ from tests.kernels.cuda.indexing import test_take
 
 
 def check() -> None:
+    from lucid_kernels.cuda.indexing import embedding
+
+    with mock.patch.object(embedding, "MOST_UNSORTED", 0):
+        check_unsorted()
+
+
+def check_unsorted() -> None:
     import cupy as cp
     from lucid_kernels.cuda.indexing import embedding
     from lucid_kernels.cuda.runtime import launch
@@ -35,6 +44,13 @@ def check() -> None:
 
 
 def check_slices() -> None:
+    from lucid_kernels.cuda.indexing import embedding
+
+    with mock.patch.object(embedding, "MOST_UNSORTED", 0):
+        test_take.check_gradients(np.float32)
+
+
+def check_unsorted_slices() -> None:
     test_take.check_gradients(np.float32)
 
 
@@ -43,7 +59,7 @@ def check_take() -> None:
     test_take.check_gathered()
 
 
-EMBEDDING, TAKE = "embedding.cu", "take.cu"
+EMBEDDING, UNSORTED, TAKE = "embedding.cu", "embedding_unsorted.cu", "take.cu"
 MUTATIONS = [
     Mutation(EMBEDDING, "every thread of a run sums", r"if \(first > 0 && sorted\[first - 1\] == row\) continue;", "", check),
     Mutation(EMBEDDING, "before the first", r"first > 0 && ", "", check),
@@ -55,6 +71,15 @@ MUTATIONS = [
     Mutation(EMBEDDING, "only the first of a run", r"sum\[j\] \+= value", "if (q == first) sum[j] += value", check),
     Mutation(EMBEDDING, "the first of the outer slices", r"o \* count", "0 * count", check_slices),
     Mutation(EMBEDDING, "written over the first", r"o \* rows", "0 * rows", check_slices),
+    Mutation(UNSORTED, "every thread of a row sums", r"if \(before < first\) continue;", "", check_unsorted),
+    Mutation(UNSORTED, "the first is not looked at", r"before = 0", "before = 1", check_unsorted),
+    Mutation(UNSORTED, "padding is summed", r"if \(row == padding_idx\) continue;", "", check_unsorted),
+    Mutation(UNSORTED, "no lower bound", r"row < 0 \|\| ", "", check_unsorted),
+    Mutation(UNSORTED, "one row too many", r"row >= rows", "row > rows", check_unsorted),
+    Mutation(UNSORTED, "the last is left out", r"q < count;", "q < count - 1;", check_unsorted),
+    Mutation(UNSORTED, "all rows are added", r"if \(indices\[q\] != row\) continue;", "", check_unsorted),
+    Mutation(UNSORTED, "the first of the outer slices", r"o \* count", "0 * count", check_unsorted_slices),
+    Mutation(UNSORTED, "written over the first", r"o \* rows", "0 * rows", check_unsorted_slices),
     Mutation(TAKE, "one slice too many", r"index < length\) value = reinterpret_cast<const W\*>\(x\)\[\(row",
              "index <= length) value = reinterpret_cast<const W*>(x)[(row", check_take),
     Mutation(TAKE, "before the first", r"index >= 0 && ", "", check_take),

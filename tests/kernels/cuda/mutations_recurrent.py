@@ -34,13 +34,17 @@ def check() -> None:
 
 RECURRENT = "recurrent.cu"
 MUTATIONS = [
-    Mutation(RECURRENT, "the gates of another row", r"at = i / n \* 4 \* n", "at = i / n * 3 * n", check),
-    Mutation(RECURRENT, "the old cell noted late", r"cells\[i\] = cell\[i\];\s+cell\[i\] = ([^;]+);",
-             r"cell[i] = \1; cells[i] = cell[i];", check),
+    Mutation(RECURRENT, "the gates of another row", r" at = i / n \* 4 \* n", " at = i / n * 3 * n", check),
+    Mutation(RECURRENT, "the old cell noted late", r"cells\[i\] = cell\[j\];\s+cell\[j\] = ([^;]+);",
+             r"cell[j] = \1; cells[i] = cell[j];", check),
     Mutation(RECURRENT, "no slope of the cell", r"d \* out \* \(T\(1\) - t \* t\)", "d * out", check),
-    Mutation(RECURRENT, "the cell's gradient without forgetting", r"d_cell\[i\] = dc \* forget", "d_cell[i] = dc", check),
+    Mutation(RECURRENT, "the cell's gradient without forgetting", r"d_cell\[j\] = dc \* forget", "d_cell[j] = dc", check),
     Mutation(RECURRENT, "the reset gate left out", r"reset \* part\);", "part);", check),
-    Mutation(RECURRENT, "no gradient around the product", r"d_hidden\[i\] = d \* update;", "d_hidden[i] = d;", check),
+    Mutation(RECURRENT, "no gradient around the product", r"d_hidden\[j\] = d \* update;", "d_hidden[j] = d;", check),
     Mutation(RECURRENT, "always tanh", r"relu \? \(sum <= T\(0\) \? T\(0\) : sum\) : tanh_\(sum\)", "tanh_(sum)", check),
-    Mutation(RECURRENT, "the gradient of later steps", r"const T d = d_hidden\[i\] \+ g\[i\], y", "const T d = g[i], y", check),
+    Mutation(RECURRENT, "the gradient of later steps", r"const T d = d_hidden\[j\] \+ \(has_g \? g\[i\] : T\(0\)\), y",
+             "const T d = has_g ? g[i] : T(0), y", check),
+    Mutation(RECURRENT, "the bias of another gate", r"has_bias \? bias\[gate\]", "has_bias ? bias[0]", check),
+    Mutation(RECURRENT, "the rows of the first time", r"const i64 i = first \+ j;", "const i64 i = j;", check),
+    Mutation(RECURRENT, "a gradient that the product does not read", r"step\[here \+ n\] = dc", "dc", check),
 ]

@@ -47,20 +47,29 @@ def check_special() -> None:
         tests.test_nan_and_infinity(cupy, reduce, (2, 9000), -1, special)
 
 
-FILE, HEADER = "reduce.cu", "reduce.cuh"
+def check_ties() -> None:
+    import cupy
+
+    tests: Any = importlib.import_module("tests.kernels.cuda.reduction.test_extremes")
+    for shape, axis in SHAPES:
+        tests.check(cupy, shape, axis, np.float32)
+    tests.test_nan_and_infinity(cupy, np.nan)
+
+
+FILE, HEADER, KERNELS = "reduce.cu", "reduce.cuh", "reduce_kernels.cuh"
 MUTATIONS = [
     # rows, columns, combine
-    Mutation(FILE, "half of the lanes", r"offset = width / 2", "offset = width / 4", check_sums),
-    Mutation(FILE, "barrier of a row", r"__syncthreads\(\);\n    if \(threadIdx.x == 0\)", ";\n    if (threadIdx.x == 0)", check_sums),
-    Mutation(FILE, "a warp left out", r"int warp = 1;", "int warp = 2;", check_sums),
-    Mutation(FILE, "a turn left out", r"int turn = 1;", "int turn = 2;", check_sums),
-    Mutation(FILE, "barrier of columns", r"__syncthreads\(\);\n    if \(threadIdx.y", ";\n    if (threadIdx.y", check_sums),
-    Mutation(FILE, "elements of the next chunk", r"start \+ chunk < (groups|length) \? start \+ chunk : \1", r"\1", check_sums),
-    Mutation(FILE, "chunks of another output", r"chunk \* outputs \+ output", "chunk * outputs", check_sums),
-    Mutation(FILE, "a chunk in the place of another", r"blockIdx\.y \* outputs \+ output", "output", check_sums),
-    Mutation(FILE, "a chunk left out", r"chunk < chunks", "chunk < chunks - 1", check_sums),
-    Mutation(FILE, "past the end of a column", r"end - first < V \? \(int\)\(end - first\) : V", "V", check_sums),
-    Mutation(FILE, "another output", r"x\[places\[1\]", "x[places[0]", check_sums),
+    Mutation(FILE, "half of the lanes", r"offset = width / 2", "offset = width / 4", check_sums, inside=KERNELS),
+    Mutation(FILE, "barrier of a row", r"__syncthreads\(\);\n    if \(threadIdx.x == 0\)", ";\n    if (threadIdx.x == 0)", check_sums, inside=KERNELS),
+    Mutation(FILE, "a warp left out", r"int warp = 1;", "int warp = 2;", check_sums, inside=KERNELS),
+    Mutation(FILE, "a turn left out", r"int turn = 1;", "int turn = 2;", check_sums, inside=KERNELS),
+    Mutation(FILE, "barrier of columns", r"__syncthreads\(\);\n    if \(threadIdx.y", ";\n    if (threadIdx.y", check_sums, inside=KERNELS),
+    Mutation(FILE, "elements of the next chunk", r"start \+ chunk < (groups|length) \? start \+ chunk : \1", r"\1", check_sums, inside=KERNELS),
+    Mutation(FILE, "chunks of another output", r"chunk \* outputs \+ output", "chunk * outputs", check_sums, inside=KERNELS),
+    Mutation(FILE, "a chunk in the place of another", r"blockIdx\.y \* outputs \+ output", "output", check_sums, inside=KERNELS),
+    Mutation(FILE, "a chunk left out", r"chunk < chunks", "chunk < chunks - 1", check_sums, inside=KERNELS),
+    Mutation(FILE, "past the end of a column", r"end - first < V \? \(int\)\(end - first\) : V", "V", check_sums, inside=KERNELS),
+    Mutation(FILE, "another output", r"x\[places\[1\]", "x[places[0]", check_sums, inside=KERNELS),
     # operations
     Mutation(FILE, "elements that are not there", r"if \(v < count\) acc.value", "acc.value", check_sums, inside=HEADER),
     Mutation(FILE, "distance of the means", r" \+ step \* step \* \(a.count \* share\)", "", check_moments, inside=HEADER),
@@ -69,5 +78,9 @@ MUTATIONS = [
     Mutation(FILE, "the last of equal elements", r"a.index < b.index \? a : b", "a.index < b.index ? b : a", check_extremes, inside=HEADER),
     Mutation(FILE, "place in the group", r"acc.index = index \+ v", "acc.index = index", check_extremes, inside=HEADER),
     Mutation(FILE, "NaN lost", r"a > b \|\| a != a \? a : b", "a > b ? a : b", check_special, inside=HEADER),
+    Mutation("extremes.cu", "ties of a smaller one", r"same\(b.best.value, acc.best.value\) \? b.ties : 0", "b.ties", check_ties, inside=HEADER),
+    Mutation("extremes.cu", "NaN do not tie", r"a == b \|\| \(a != a && b != b\)", "a == b", check_ties, inside=HEADER),
+    Mutation("extremes.cu", "signs of sizes", r"of_sizes\(p\) && x\[v\] < A\(0\)", "of_sizes(p) && x[v] > A(0)", check_ties, inside=HEADER),
+    Mutation("extremes.cu", "elements that are not there", r"if \(v >= count\) break;", "", check_ties, inside=HEADER),
     Mutation(FILE, "infinities of one size", r"return x == peak \? A\(1\) : exp_\(x - peak\);", "return exp_(x - peak);", check_special, inside=HEADER),
 ]  # fmt: skip

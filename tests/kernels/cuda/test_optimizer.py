@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
+
+from ..optimizer_reference import adam_reference, sgd_reference
 
 SGD = dict(lr=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False)
 ADAM = dict(lr=0.01, beta1=0.9, beta2=0.99, eps=1e-8, weight_decay=0.0, decoupled_weight_decay=False, amsgrad=False,
@@ -31,28 +32,6 @@ def steps(cp):
     from lucid_kernels.cuda import optimizer
 
     return optimizer
-
-
-def sgd_reference(p, g, buffer, *, lr, momentum, dampening, weight_decay, nesterov, maximize):
-    g = (-g if maximize else g) + weight_decay * p
-    if momentum:
-        buffer = g if buffer is None else momentum * buffer + (1 - dampening) * g
-        g = g + momentum * buffer if nesterov else buffer
-    return p - lr * g, buffer
-
-
-def adam_reference(
-    p, g, m, v, top, *, lr, beta1, beta2, eps, weight_decay, step, decoupled_weight_decay, amsgrad, maximize
-):
-    g = -g if maximize else g
-    if decoupled_weight_decay:
-        p = p * (1 - lr * weight_decay)
-    else:
-        g = g + weight_decay * p
-    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
-    top = np.maximum(top, v) if amsgrad else None
-    root = np.sqrt(top if amsgrad else v) / math.sqrt(1 - beta2**step) + eps
-    return p - lr / (1 - beta1**step) * m / root, m, v, top
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

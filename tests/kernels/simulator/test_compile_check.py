@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import subprocess
 import sys
 from types import ModuleType
 
@@ -54,11 +55,12 @@ def test_more_resources_are_a_problem_and_less_are_not(tool: ModuleType, tmp_pat
 
 @NEEDS_COMPILER
 def test_kernels_compile_within_the_baseline(tool: ModuleType) -> None:
-    """Two families for one architecture; `kernels/compile_check.py` takes all."""
-    found, failures = tool.check([("sm_90", "softmax"), ("sm_90", "embedding")])
-    assert not failures and found
+    """Two families for one architecture; `kernels/compile_check.py` takes all. In a process of its own, as it runs: NVRTC has ended
+    one that had done much else.
+    """
+    done = subprocess.run([sys.executable, str(SCRIPT), "softmax", "embedding", "--arch", "sm_90"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     baseline = tool.read_baseline(tool.BASELINE)
-    assert not tool.compare(found, baseline)
     assert {key.split()[1] for key in baseline} == set(tool.source.names())
 
 

@@ -51,7 +51,7 @@ def test_install_is_idempotent_and_can_be_undone() -> None:
     from cupy.cuda import runtime
     from cupy_backends.cuda.libs import cublas
 
-    assert runtime.getDeviceCount() == 1 and cublas.gemmEx
+    assert runtime.getDeviceCount() == 1 and cublas.gemmStridedBatchedEx
     if not was_installed:
         simulator.uninstall()
         after = {name: module for name, module in sys.modules.items() if name.split(".")[0] in ("cupy", "cupyx")}
@@ -241,10 +241,10 @@ def matmul(cp: ModuleType, a: Any, b: Any, ta: bool = False, tb: bool = False) -
     n = b.shape[0] if tb else b.shape[1]
     out = cp.empty((m, n), a.dtype)
     dtype = TYPES[a.dtype.name]
-    cublas.gemmEx(
+    cublas.gemmStridedBatchedEx(
         cp.cuda.device.get_cublas_handle(), int(tb), int(ta), n, m, k,
-        ONE.ctypes.data, b.data.ptr, dtype, b.shape[1], a.data.ptr, dtype, a.shape[1],
-        ZERO.ctypes.data, out.data.ptr, dtype, n, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT,
+        ONE.ctypes.data, b.data.ptr, dtype, b.shape[1], 0, a.data.ptr, dtype, a.shape[1], 0,
+        ZERO.ctypes.data, out.data.ptr, dtype, n, 0, 1, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT,
     )  # fmt: skip
     return out
 
@@ -262,9 +262,9 @@ def test_cublas_refuses_to_leave_an_allocation(cp: ModuleType) -> None:
     from cupy.cuda import cublas
 
     a, out = cp.ones((4, 4), FLOAT), cp.empty((4, 4), FLOAT)
-    operands = (ONE.ctypes.data, a.data.ptr, 0, 5, a.data.ptr, 0, 4, ZERO.ctypes.data, out.data.ptr, 0, 4, 68, -1)
+    operands = (ONE.ctypes.data, a.data.ptr, 0, 5, 0, a.data.ptr, 0, 4, 0, ZERO.ctypes.data, out.data.ptr, 0, 4, 0, 1, 68, -1)
     with pytest.raises(ValueError, match="not inside one block"):
-        cublas.gemmEx(1, 0, 0, 4, 4, 4, *operands)
+        cublas.gemmStridedBatchedEx(1, 0, 0, 4, 4, 4, *operands)
 
 
 # ----------------------------------------------------------------------------------------------------- graphs

@@ -167,3 +167,24 @@ def test_memory_that_cannot_be_given_leaves_a_module_on_meta(monkeypatch: Any, d
     with pytest.raises(MemoryError):
         model.to_empty(device=device)
     assert all(parameter._array is array for parameter, array in zip(model.parameters(), arrays, strict=True))
+
+
+def test_an_override_that_wraps_the_function() -> None:
+    class Wrapping(nn.Linear):
+        def _apply(self, fn: Any, recurse: bool = True) -> Any:
+            self.seen = []
+
+            def kept(tensor: Tensor) -> Tensor:
+                self.seen.append(tensor)
+                found = fn(tensor)
+                return tensor.to(lucid.float32) if tensor is self.bias else found
+
+            return super()._apply(kept, recurse)
+
+    layer = Wrapping(2, 2)
+    parameters = [layer.weight, layer.bias]
+    nn.Sequential(layer).double()
+    assert all(a is b for a, b in zip(layer.seen, parameters, strict=True)) and layer.weight is parameters[0]
+    assert layer.weight.dtype == lucid.float64 and layer.bias.dtype == lucid.float32
+    layer._apply(lambda tensor: tensor * 2)
+    assert layer.weight is parameters[0] and len(layer.seen) == 2

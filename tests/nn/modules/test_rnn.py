@@ -353,3 +353,14 @@ def test_training_a_recurrent_network_learns_to_count(device: str) -> None:
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] * (0.8 if device == "cpu" else 1)
+
+
+def test_signatures_are_real():
+    from inspect import signature
+
+    shared = "input_size hidden_size num_layers bias batch_first dropout bidirectional".split()
+    assert list(signature(nn.LSTM).parameters) == [*shared, "proj_size", "device", "dtype"]
+    assert list(signature(nn.GRU).parameters)[:9] == [*shared, "device", "dtype"]
+    assert list(signature(nn.RNN).parameters)[:10] == [*shared[:3], "nonlinearity", *shared[3:], "device", "dtype"]
+    layer = nn.RNN(3, 4, 2, "relu", False, True, 0.0, True, dtype=lucid.float64)
+    assert (layer.bias, layer.batch_first, layer.bidirectional, layer.weight_ih_l0.dtype) == (False, True, True, lucid.float64)

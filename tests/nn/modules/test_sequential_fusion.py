@@ -28,7 +28,7 @@ def fused(result):
     node = result.grad_fn
     before = node.next_functions[0][0]
     pair = (node.name(), before.name() if isinstance(before, Node) else None)
-    return pair[0] in ("batch_norm_relu", "conv2d_relu", "conv3d_relu", "max_pool2d", "relu") and pair not in (("max_pool2d", "relu"), ("relu", "batch_norm"))
+    return pair[0] in ("batch_norm_relu", "conv2d_relu", "conv3d_relu", "linear_relu", "linear_gelu", "max_pool2d", "relu") and pair not in (("max_pool2d", "relu"), ("relu", "batch_norm"))
 
 
 def names_of(result):
@@ -146,6 +146,83 @@ def test_convolution_and_relu(inplace, dimensions, options, device):
     with lucid.no_grad():
         model = nn.Sequential(convolution, nn.ReLU(inplace)).to(device)
         assert lucid.allclose(model(x.to(device)), one_by_one(model, x.to(device)), equal_nan=True)
+
+
+ACTIVATIONS = {"relu": nn.ReLU(), "relu in place": nn.ReLU(inplace=True), "gelu": nn.GELU("tanh")}
+
+
+def kinds(model, x):
+    """The operations of a pass, the last one first."""
+    found, node = [], model(x).grad_fn
+    while node is not None and hasattr(node, "next_functions"):
+        found.append(node.name())
+        node = node.next_functions[0][0]
+    return found
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_linear_and_activation(layers, name, device):
+    """On a GPU alone, where the product does it, and the gradient of the next layer that of the activation."""
+    x = lucid.randn(4, 3, 5, device=device)
+    row = [nn.Linear(5, 8), ACTIVATIONS[name], nn.Linear(8, 8), ACTIVATIONS[name], nn.Linear(8, 4)]
+    model = nn.Sequential(*row[:2 * layers - (layers > 1)]).to(device)
+    other, kind = copy.deepcopy(model), name.partition(" ")[0]
+    if device == "gpu":
+        assert kinds(model, x) == {1: [f"linear_{kind}"], 2: [f"perceptron_{kind}"], 3: [f"perceptron_{kind}", f"linear_{kind}"]}[layers]
+    for order in (1, 2):
+        found, wanted = [], []
+        for run, network, gradients in ((model, model, found), (lambda x: one_by_one(other, x), other, wanted)):
+            leaf = x.clone().requires_grad_()
+            leaves = (leaf, *network.parameters())
+            for _ in range(2):  # the second time after a trial of what the product does
+                y = run(leaf)
+                gradients.append(y)
+                first = lucid.autograd.grad((y * y).sum(), leaves, create_graph=order == 2)
+            gradients += first if order == 1 else lucid.autograd.grad(sum((d * d).sum() for d in first), leaves)
+        for ours, theirs in zip(found, wanted, strict=True):
+            assert lucid.allclose(ours, theirs, rtol=1e-4, atol=1e-3)
+    some = [parameter for place, parameter in enumerate(model.parameters()) if place % 2]
+    y, expected = model(x), one_by_one(other, x)
+    for ours, theirs in zip(lucid.autograd.grad(y.sum(), some), lucid.autograd.grad(
+            expected.sum(), [parameter for place, parameter in enumerate(other.parameters()) if place % 2]), strict=True):
+        assert lucid.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+    with lucid.no_grad():
+        assert lucid.allclose(model(x), one_by_one(other, x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["relu", "gelu"])
+def test_linear_and_activation_transformed(name, device):
+    model = nn.Sequential(nn.Linear(5, 8), ACTIVATIONS[name], nn.Linear(8, 4)).to(device)
+    x = lucid.randn(4, 3, 5, device=device)
+
+    def plain(x):
+        return one_by_one(model, x)
+
+    jacobian, expected = (lucid.func.vmap(lucid.func.jacrev(run))(x[:, 0]) for run in (model, plain))
+    assert lucid.allclose(jacobian, expected, atol=1e-5)
+    tangents, expected = (lucid.func.jvp(run, (x,), (lucid.ones_like(x),))[1] for run in (model, plain))
+    assert lucid.allclose(tangents, expected, rtol=1e-4, atol=1e-5)
+    stacked = {key: lucid.stack([value, 2 * value]) for key, value in model.named_parameters()}
+    several = lucid.func.vmap(lambda state: lucid.func.functional_call(model, state, (x,)))(stacked)
+    assert lucid.allclose(several[0], plain(x), rtol=1e-4, atol=1e-5)
+
+
+def test_linear_and_activations_that_are_computed_one_by_one(device):
+    """Layers without a bias, GELU by erf, and a dtype that the product does not have."""
+    x = lucid.randn(4, 5, device=device)
+    for model in (nn.Sequential(nn.Linear(5, 8, bias=False), nn.ReLU()), nn.Sequential(nn.Linear(5, 8), nn.GELU())):
+        assert kinds(model.to(device), x)[0] in ("relu", "gelu")
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)).to(device, lucid.float64)
+    gradients = [lucid.autograd.grad(run(x.double()).square().sum(), tuple(model.parameters()))
+                 for run in (model, lambda x: one_by_one(model, x))]
+    for ours, theirs in zip(*gradients, strict=True):
+        assert lucid.allclose(ours, theirs)
+    halves = model.to(dtype=lucid.bfloat16)
+    found, expected = (lucid.autograd.grad(run(x.bfloat16()).float().sum(), tuple(halves.parameters()))
+                       for run in (halves, lambda x: one_by_one(halves, x)))
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype == lucid.bfloat16 and lucid.allclose(ours.float(), theirs.float(), rtol=0.05, atol=0.05)
 
 
 def test_convolution_and_relu_over_one_dimension(device):

@@ -11,13 +11,10 @@ import lucid
 from lucid import nn
 from lucid.func import functional_call
 from lucid.nn.utils import clip_grad_norm_, get_total_norm, parameters_to_vector, parametrizations
+from tests.ops.arrays import host
 from tests.ops.table.derivatives import check_derivatives
 
 MAPS = ["matrix_exp", "cayley", "householder"]
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
 
 
 def layer(device: str, inputs: int = 4, outputs: int = 3) -> nn.Linear:

@@ -19,6 +19,7 @@ from lucid.nn.utils.parametrize import (
     remove_parametrizations,
     transfer_parametrizations_and_params,
 )
+from tests.ops.arrays import host
 
 
 class Symmetric(nn.Module):
@@ -35,10 +36,6 @@ class Identity(nn.Module):
 
     def right_inverse(self, x: lucid.Tensor) -> lucid.Tensor:
         return x
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
 
 
 def test_moving_keeps_the_original_and_the_optimizer(device: str) -> None:

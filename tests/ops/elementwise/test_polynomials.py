@@ -11,7 +11,6 @@ import lucid
 from lucid import special
 
 X = np.array([-2.5, -1.0, -0.9, -0.3, 0.0, 0.25, 0.5, 0.8, 1.0, 1.7])
-ANGLE = np.arccos(np.clip(X, -1, 1))
 
 
 def _second_kind(x, n):

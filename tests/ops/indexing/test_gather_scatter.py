@@ -9,6 +9,7 @@ import pytest
 
 import lucid
 from lucid.autograd.gradcheck import gradcheck, gradgradcheck
+from tests.ops.arrays import host, on
 
 RANDOM = np.random.default_rng(0)
 M = RANDOM.standard_normal((3, 4))
@@ -39,14 +40,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "sort": (lambda m, x: m.sort(x, 1, descending=True).values, (M,)),
     "topk": (lambda m, x: m.topk(x, 2, 0).values, (M,)),
 }
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
-
-
-def on(device: str, array: Any, requires_grad: bool = False) -> lucid.Tensor:
-    return lucid.tensor(np.asarray(array), device=device, requires_grad=requires_grad)
 
 
 @pytest.mark.torch

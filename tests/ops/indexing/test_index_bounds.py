@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 import lucid
+from tests.ops.arrays import host, on
 
 DATA = np.random.default_rng(0).standard_normal((4, 5, 3))
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
-
-
-def on(device: str, array: Any, requires_grad: bool = False) -> lucid.Tensor:
-    return lucid.tensor(np.asarray(array), device=device, requires_grad=requires_grad)
 
 
 # On x of length 4 with the indices (0, 4), which follow it to its device, and (2, 5, 3) numbers.

@@ -9,18 +9,11 @@ import pytest
 
 import lucid
 from lucid.autograd.gradcheck import gradcheck, gradgradcheck
+from tests.ops.arrays import host, on
 
 RANDOM = np.random.default_rng(0)
 DATA = RANDOM.standard_normal((4, 5, 3))
 MASK = DATA > 0
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
-
-
-def on(device: str, array: Any, requires_grad: bool = False) -> lucid.Tensor:
-    return lucid.tensor(np.asarray(array), device=device, requires_grad=requires_grad)
 
 
 def with_arrays(index: Any, convert: Callable[[np.ndarray], Any]) -> Any:

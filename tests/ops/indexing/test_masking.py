@@ -1,22 +1,13 @@
 """The places of the elements that are not zero."""
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import lucid
+from tests.ops.arrays import host, on
 
 M = np.random.default_rng(0).standard_normal((3, 4))
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
-
-
-def on(device: str, array: Any, requires_grad: bool = False) -> lucid.Tensor:
-    return lucid.tensor(np.asarray(array), device=device, requires_grad=requires_grad)
 
 
 def test_nonzero(device: str) -> None:

@@ -9,14 +9,11 @@ import pytest
 import lucid
 from lucid.autograd.gradcheck import gradcheck, gradgradcheck
 from lucid.ops.linalg.matmul import linear
+from tests.ops.arrays import host
 
 RANDOM = np.random.default_rng(0)
 SHAPES = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),
           ((5, 2, 3), (1, 3, 4)), ((2, 3), (5, 3, 4)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)), ((2, 1, 2, 3), (3, 3, 4))]
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
 
 
 def random(shape: tuple[int, ...], device: str, requires_grad: bool = False, transposed: bool = False) -> lucid.Tensor:

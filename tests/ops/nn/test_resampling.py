@@ -147,6 +147,17 @@ def test_other_dtypes(dtype: str, device: str) -> None:
     assert F.interpolate(x, scale_factor=2).tolist() == [[[0.0, 0.0, 1.0, 1.0]]]
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("options", [{"size": (12, 40)}, {"size": (5, 3), "antialias": True}, {"scale_factor": 1.7},
+                                     {"size": (36, 28), "antialias": True, "align_corners": True}], ids=str)
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_bytes_are_those_of_torch(mode: str, options: dict[str, Any], device: str) -> None:
+    torch = pytest.importorskip("torch")
+    image = np.random.default_rng(0).integers(0, 256, (2, 3, 37, 29), dtype=np.uint8)
+    wanted = torch.nn.functional.interpolate(torch.from_numpy(image), mode=mode, **options)
+    assert (F.interpolate(lucid.tensor(image, device=device), mode=mode, **options).cpu().numpy() == wanted.numpy()).all()
+
+
 def test_bytes_are_rounded_and_do_not_wrap_around(device: str) -> None:
     """A bicubic curve goes beyond the pixels; PyTorch rounds after each dimension, the last one first."""
     edge = lucid.tensor([[[[0, 0, 255, 255]] * 2]], dtype=lucid.uint8, device=device)

@@ -12,10 +12,7 @@ import numpy as np
 import pytest
 
 import lucid
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
+from tests.ops.arrays import host
 
 
 def seeded(seed: int = 7) -> lucid.Generator:

@@ -10,6 +10,7 @@ import pytest
 
 import lucid
 from lucid.autograd.gradcheck import gradcheck, gradgradcheck
+from tests.ops.arrays import host
 
 RANDOM = np.random.default_rng(0)
 DATA = RANDOM.standard_normal((3, 4, 5))
@@ -18,10 +19,6 @@ DATA = RANDOM.standard_normal((3, 4, 5))
 def strided(array: np.ndarray, device: str, dtype: str = "float64") -> lucid.Tensor:
     """A tensor of these values whose memory is not contiguous."""
     return lucid.tensor(np.ascontiguousarray(array.T), dtype=dtype, device=device).permute(*reversed(range(array.ndim)))
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
 
 
 REFERENCE = {

@@ -1,20 +1,11 @@
 """Sorting and the largest elements: the order of equal elements and of NaN, dtypes, empty and 0-d tensors."""
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import lucid
-
-
-def host(tensor: lucid.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
-
-
-def on(device: str, array: Any, requires_grad: bool = False) -> lucid.Tensor:
-    return lucid.tensor(np.asarray(array), device=device, requires_grad=requires_grad)
+from tests.ops.arrays import host, on
 
 
 def test_sort(device: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.ops.table.elementwise import sigmoid
 from tests.ops.table.row import Row, matrix, pair
 
 erf = np.vectorize(math.erf, [float])
@@ -16,10 +17,6 @@ def _activation(name: str, reference: Any, *options: Any, variant: str = "", **k
         return getattr(lib.nn.functional, name)(x, *options, **keywords)
 
     return Row(f"nn.functional.{name}", matrix(), reference, call, variant=variant)
-
-
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 def _softmax(x: np.ndarray) -> np.ndarray:
@@ -36,8 +33,8 @@ def _elu(x: np.ndarray, alpha: float = 1.0, scale: float = 1.0) -> np.ndarray:
 
 ROWS = [
     _activation("relu", lambda x: np.maximum(x, 0)), _activation("relu6", lambda x: np.clip(x, 0, 6)),
-    _activation("sigmoid", _sigmoid), _activation("tanh", np.tanh),
-    _activation("logsigmoid", lambda x: np.log(_sigmoid(x))), _activation("silu", lambda x: x * _sigmoid(x)),
+    _activation("sigmoid", sigmoid), _activation("tanh", np.tanh),
+    _activation("logsigmoid", lambda x: np.log(sigmoid(x))), _activation("silu", lambda x: x * sigmoid(x)),
     _activation("gelu", lambda x: x * (1 + erf(x / math.sqrt(2))) / 2),
     _activation("gelu", lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2, approximate="tanh",
                 variant="tanh"),
@@ -51,7 +48,7 @@ ROWS = [
     _activation("hardshrink", lambda x: np.where(np.abs(x) > 0.5, x, 0)),
     _activation("softshrink", lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0)),
     _activation("threshold", lambda x: np.where(x > 0.3, x, 1.0), 0.3, 1.0),
-    _activation("glu", lambda x: x[:, :2] * _sigmoid(x[:, 2:])), _activation("softmax", _softmax, 1),
+    _activation("glu", lambda x: x[:, :2] * sigmoid(x[:, 2:])), _activation("softmax", _softmax, 1),
     _activation("softmin", lambda x: _softmax(-x), 1), _activation("log_softmax", lambda x: np.log(_softmax(x)), 1),
     _activation("normalize", lambda x: x / np.linalg.norm(x, axis=1, keepdims=True)),
     Row("nn.functional.prelu", pair(b=(4,)), lambda x, w: np.where(x > 0, x, w * x)),

@@ -13,7 +13,7 @@ def _unary(op: str, reference: Any, low: float = -2.0, high: float = 2.0, smooth
     return Row(op, matrix(low, high), reference, smooth=smooth, complex=complex, out=out, **options)
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
+def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
@@ -27,7 +27,7 @@ UNARY = [
     _unary("sinh", np.sinh, complex=True), _unary("cosh", np.cosh, complex=True), _unary("tanh", np.tanh, complex=True),
     _unary("acos", np.arccos, -0.9, 0.9), _unary("asin", np.arcsin, -0.9, 0.9), _unary("atan", np.arctan),
     _unary("acosh", np.arccosh, 1.2, 4.0), _unary("asinh", np.arcsinh), _unary("atanh", np.arctanh, -0.8, 0.8),
-    _unary("sigmoid", _sigmoid), _unary("logit", lambda x: np.log(x / (1 - x)), 0.1, 0.9),
+    _unary("sigmoid", sigmoid), _unary("logit", lambda x: np.log(x / (1 - x)), 0.1, 0.9),
     _unary("deg2rad", np.deg2rad), _unary("rad2deg", np.rad2deg), _unary("sinc", np.sinc, 0.2, 2.0),
     _unary("sign", lambda x: np.sign(np.nan_to_num(x))), _unary("sgn", lambda x: np.sign(np.nan_to_num(x))),
     _unary("floor", np.floor), _unary("ceil", np.ceil), _unary("trunc", np.trunc), _unary("fix", np.fix), _unary("round",

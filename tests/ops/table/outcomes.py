@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 
 import lucid
 from tests.ops.table.row import Row
@@ -98,3 +99,7 @@ def _brief(result: Any) -> str:
     if isinstance(result, Exception):
         return f"{type(result).__name__}: {str(result)[:100]}"
     return ", ".join(f"{getattr(r, 'dtype', r)}" for r in result)
+
+
+def named(rows: list[Row]) -> Any:
+    return pytest.mark.parametrize("row", rows, ids=lambda r: r.name)

@@ -5,19 +5,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 
 import lucid
 from lucid.autograd import gradcheck, gradgradcheck
 from tests.ops.table import BINARY, ROWS, UNARY
-from tests.ops.table.outcomes import differing_values, flat, inputs_of, numbers, tensors
+from tests.ops.table.outcomes import differing_values, flat, inputs_of, named, numbers, tensors
 from tests.ops.table.row import OF_STRIDES, Row
 
 REFERENCED = [row for row in ROWS if row.reference is not None]
-
-
-def named(rows: list[Row]) -> Any:
-    return pytest.mark.parametrize("row", rows, ids=lambda r: r.name)
 
 
 def assert_matches(results: Any, expected: Any, tolerance: float, where: str) -> None:

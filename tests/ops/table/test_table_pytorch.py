@@ -10,7 +10,7 @@ import pytest
 
 import lucid
 from tests.ops.table import BINARY, ROWS, UNARY
-from tests.ops.table.outcomes import DTYPES, difference, differing_values, flat, inputs_of, numbers, tensors
+from tests.ops.table.outcomes import DTYPES, difference, differing_values, flat, inputs_of, named, numbers, tensors
 from tests.ops.table.row import Row
 
 torch = pytest.importorskip("torch")
@@ -26,10 +26,6 @@ def known(row: Row) -> bool:
 
 
 COMMON = [row for row in ROWS if known(row)]
-
-
-def named(rows: list[Row]) -> Any:
-    return pytest.mark.parametrize("row", rows, ids=lambda r: r.name)
 
 
 @named(COMMON)

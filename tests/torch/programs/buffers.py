@@ -65,6 +65,8 @@ if torch.cuda.is_available():
     out.sum().backward()
     assert model.linear.weight.grad.device == device and isinstance(out, torch.cuda.FloatTensor)
     assert pickle.loads(pickle.dumps(torch.device("cuda"))) == device
+    with torch.autocast(device.type, dtype=torch.float16):
+        assert model.linear(model.moves).dtype is (model.moves @ model.moves).dtype is torch.float16
 norm = nn.BatchNorm1d(3)
 norm(torch.randn(4, 3))
 assert norm.num_batches_tracked == 1 and type(norm(torch.randn(4, 3))) is torch.Tensor

@@ -28,7 +28,7 @@ assert importlib.util.find_spec("torch") is not None and torch.torch is torch
 assert torch.Tensor is lucid.Tensor and nn.Linear is lucid.nn.Linear is Linear and F.relu is lucid.nn.functional.relu  # noqa: F405
 assert torch.cuda.is_available is lucid.gpu.is_available and torch.utils.data.DataLoader is lucid.data.DataLoader
 assert torch.distributions.normal.Normal is lucid.distributions.Normal and torch.nn.Module is nn.modules.module.Module
-assert "Adam" in torch.optim.__dict__ and "Adam" in dir(torch.optim) and "lobpcg" not in dir(torch)
+assert "Adam" in torch.optim.__dict__ and "Adam" in dir(torch.optim) and "quantize_per_tensor" not in dir(torch)
 assert _pair(3) == (3, 3) and tree_map(lambda x: x + 1, [1, (2,)]) == [2, (3,)]
 assert str(nn.Linear) == "<class 'torch.nn.modules.linear.Linear'>" and torch.typename(nn.ReLU()) == "torch.nn.modules.activation.ReLU"
 
@@ -54,9 +54,22 @@ assert plain(1) == also_plain(1) == 1 and not isinstance(plain, torch.jit.Script
 with torch.profiler.record_function("step"):
     pass
 
+from torch.hub import HASH_REGEX  # noqa: E402
+from torch.multiprocessing import get_context  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+assert HASH_REGEX.search("a-12ab.pth") and get_context("spawn").get_start_method() == "spawn"
+assert not torch.backends.mps.is_available() and torch.compiler.disable(len)([1]) == 1
+with FlopCounterMode(display=False) as counter:
+    torch.ones(2, 3) @ torch.ones(3, 4)
+assert counter.get_total_flops() == 48
+torch._check(True)
+torch.backends.cudnn.benchmark = True
+assert torch.backends.cudnn.benchmark
+
 # Refused names: written out they are there, and raise when they are used; asked for by `hasattr` they are not.
-assert not hasattr(torch, "lobpcg") and getattr(torch, "lobpcg", None) is None
-refused = torch.lobpcg
+assert not hasattr(torch, "choose_qparams_optimized") and getattr(torch, "choose_qparams_optimized", None) is None
+refused = torch.choose_qparams_optimized
 
 
 class Tracer(torch.fx.Tracer):
@@ -107,13 +120,8 @@ assert pickle.loads(pickle.dumps(torch.bfloat16)) is torch.bfloat16 is copy.deep
 assert torch.promote_types(torch.int8, torch.half) is torch.float16 and torch.get_default_dtype() is torch.float32
 assert torch.result_type(x, 1j) is torch.complex64 is torch.float32.to_complex() and torch.complex64.to_real() is torch.float32
 assert nn.Linear(1, 1, dtype=torch.float64).to(torch.bfloat16).weight.dtype is torch.bfloat16
-if not hasattr(lucid, "float8_e4m3fn"):  # a dtype without tensors
-    try:
-        torch.zeros(2, dtype=torch.float8_e4m3fn)
-    except TypeError:
-        pass
-    else:
-        raise AssertionError
+eighths = torch.tensor([1.0, 1000.0]).to(torch.float8_e4m3fn)
+assert eighths.dtype is torch.float8_e4m3fn and eighths.float().tolist() == [1, 448] and torch.zeros(1, dtype=torch.uint16).dtype.itemsize == 2
 
 # The bytes of a file, as readers of safetensors ask for them.
 with tempfile.TemporaryDirectory() as folder:
@@ -121,4 +129,5 @@ with tempfile.TemporaryDirectory() as folder:
     storage = torch.UntypedStorage.from_file(f"{folder}/bytes", False, 8)
     assert torch.asarray(storage[2:4], dtype=torch.uint8).tolist() == [2, 3] and len(storage) == storage.nbytes() == 8
     assert isinstance(x.untyped_storage(), torch.UntypedStorage) and isinstance(storage.untyped(), torch.storage.UntypedStorage)
+assert torch.get_autocast_dtype("cuda") is torch.float16 and torch.get_autocast_cpu_dtype() is torch.bfloat16
 print("done")

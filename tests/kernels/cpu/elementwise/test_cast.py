@@ -24,7 +24,8 @@ def numbers(dtype: np.dtype, size: int) -> np.ndarray:
 @pytest.mark.parametrize("wanted", DTYPES, ids=str)
 def test_as_numpy(wanted: np.dtype, stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nontemporal, "_streamed_from", lambda: 0 if stream else 1 << 40)
-    for given in DTYPES:
+    # Streamed, each dtype with some of the others: every pair is a kernel.
+    for given in DTYPES[DTYPES.index(wanted) % 3 :: 3] if stream else DTYPES:
         if elementwise_cast.suits(given, wanted):
             for size in (0, 1, 70, 1_100_001):
                 x = numbers(given, size)

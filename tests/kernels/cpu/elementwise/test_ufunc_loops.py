@@ -111,9 +111,9 @@ def test_infinite_and_undefined_numbers() -> None:
 
 def test_another_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ufunc_loops, "_KNOWN", False)
-    ufunc_loops._loop.cache_clear()
+    ufunc_loops.loop_of.cache_clear()
     assert ufunc_loops.apply(np.add, numbers(np.uint8), 1) is None
-    ufunc_loops._loop.cache_clear()
+    ufunc_loops.loop_of.cache_clear()
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int32, np.int64], ids=lambda dtype: np.dtype(dtype).name)

@@ -16,7 +16,7 @@ def test_places(length, dtype, right):
     if np.dtype(dtype).kind == "f":
         values[:3] = np.nan, np.inf, -np.inf
         edges[length - length // 3 :] = np.nan
-    for count in (0, 1, 64, values.size):
+    for count in (0, 1, 3, 15, 64, values.size):
         found = searchsorted.search(edges[None], values[None, :count], right=right)
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found[0], np.searchsorted(edges, values[:count], "right" if right else "left"))
@@ -27,4 +27,11 @@ def test_rows_of_their_own_and_no_edges():
     edges, values = np.sort(rng.standard_normal((5, 9))), rng.standard_normal((5, 70))
     expected = [np.searchsorted(row, wanted) for row, wanted in zip(edges, values, strict=True)]
     np.testing.assert_array_equal(searchsorted.search(edges, values, right=False), expected)
+    many, few = np.sort(rng.standard_normal((6000, 7))), rng.standard_normal((6000, 3))  # of more rows than one task has
+    few[5], many[7, 4:] = np.nan, np.nan
+    for right in (False, True):
+        expected = [np.searchsorted(row, wanted, "right" if right else "left") for row, wanted in zip(many, few, strict=True)]
+        np.testing.assert_array_equal(searchsorted.search(many, few, right=right), expected)
+        np.testing.assert_array_equal(searchsorted.search(many[:1], few, right=right), np.searchsorted(
+            many[0], few, "right" if right else "left"))
     np.testing.assert_array_equal(searchsorted.search(edges[:, :0], values, right=True), np.zeros((5, 70)))

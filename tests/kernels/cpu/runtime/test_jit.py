@@ -193,6 +193,50 @@ def test_loops_that_compute_four_vectors_in_turn() -> None:
     assert divisions[1] >= 4  # with registers of 16 bytes, what is left has as wide vectors
 
 
+def _sum_of_zeros(size: int) -> Any:
+    return np.zeros((size, 2), np.int16).sum()
+
+
+@pytest.mark.skipif(not patches.ENABLED, reason="LUCID_PATCHES=0")
+def test_functions_of_numpy_have_no_machine_code_where_kernels_call_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    linked, compile_overload = [], vars(compiler)["_overload"]
+
+    def overload(function: Any, options: dict[str, Any]) -> Any:
+        linked.append(compile_overload(function, options))
+        return linked[-1]
+
+    monkeypatch.setattr(compiler, "_overload", overload)
+    assert _without_cache(jit(_sum_of_zeros))(3) == 0
+    compiled = [version for function in linked for version in function.overloads.values()]
+    assert compiled and all(isinstance(version.library, InnerLibrary) for version in compiled)
+    number = len(linked)
+    assert numba.njit(_sum_of_zeros)(3) == 0 and len(linked) == number  # a function of a user has Numba's own
+
+
+def _add_one(x: Any, y: Any) -> None:
+    for i in numba.prange(x.shape[0]):
+        y[i] = x[i] + 1
+
+
+def _add_ones(x: Any, y: Any) -> None:
+    for i in numba.prange(x.shape[0]):
+        y[i] = x[i] + np.ones(3)[0]
+
+
+def test_a_kernel_that_makes_no_arrays_counts_no_references() -> None:
+    x, y = np.arange(5.0), np.empty(5)
+    for allocates in (True, False):
+        kernel = _without_cache(jit_parallel(_add_one, allocates))
+        counts = sys.getrefcount(x), sys.getrefcount(y)
+        kernel(x, y)
+        afterwards = sys.getrefcount(x), sys.getrefcount(y)
+        assert afterwards == counts and y.tolist() == [1, 2, 3, 4, 5]
+        (compiled,) = kernel.overloads.values()
+        assert ("NRT" in compiled.library.get_llvm_str()) == allocates
+    with pytest.raises(numba.TypingError, match="Only accept returning of array passed into the function"):
+        jit_parallel(_add_ones, allocates=False)(x, y)
+
+
 @jit
 def _polynomial(x: Any, n: int) -> Any:
     return x * x * x + n * x * n // 2

@@ -36,6 +36,11 @@ def aligned(size: int, dtype: Any) -> np.ndarray:
     return array
 
 
+def test_a_piece_is_one_of_a_flat_array() -> None:
+    with pytest.raises(numba.TypingError, match="a piece of"):
+        copy(np.ones(64)[::2], np.ones(32), 0, 32)
+
+
 @each_dtype
 def test_blocks(dtype: Any) -> None:
     """Numbers are copied as they are; beside them nothing is written."""

@@ -246,6 +246,21 @@ def test_a_view_that_begins_anywhere(cp, tensor_cores):
     close(tensor_cores.convolve(view, on_device(cp, weight, "bfloat16"), None, **keywords), y, "bfloat16")
 
 
+@pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])
+def test_a_weight_that_was_packed_before(cp, tensor_cores, kind):
+    """Gives the same bits for another input of the same shape; the weight itself is not read then."""
+    for name in ("3x3", "groups"):
+        (x, weight, bias, _), keywords = data(name, kind)
+        first, weight, bias = (on_device(cp, each, kind) for each in (x, weight, bias))
+        packed = tensor_cores.packed_for(first, weight, **keywords)
+        other = on_device(cp, x[::-1].copy(), kind)
+        expected = tensor_cores.convolve(other, weight, bias, relu=True, **keywords).get()
+        empty = cp.asarray(np.full(weight.shape, np.nan, DTYPES[kind]))
+        found = tensor_cores.convolve(other, empty, bias, relu=True, packed=packed, **keywords).get()
+        np.testing.assert_array_equal(found, expected)
+        assert np.isfinite(found.astype(np.float32)).all()
+
+
 def test_more_tiles_than_blocks(cp, tensor_cores, monkeypatch):
     """Few blocks bring the channels last, several tiles each."""
     monkeypatch.setattr(tensor_cores.launch, "_BLOCKS_PER_SM", 1)

@@ -56,6 +56,24 @@ def test_every_operation_has_a_kernel(cp: Any, dtype: Any) -> None:
         np.testing.assert_allclose(cp.asnumpy(ours), wanted, rtol=2e-6 if dtype == np.float32 else 1e-12, atol=1e-7)
 
 
+@pytest.mark.parametrize(("operation", "half"), [("as_float16", np.float16), ("as_bfloat16", ml_dtypes.bfloat16)])
+def test_rounding_to_half_precision(cp: Any, operation: str, half: Any) -> None:
+    from lucid_kernels.cpu.elementwise import fused as cpu
+    from lucid_kernels.cuda.elementwise import fused as gpu
+
+    random = np.random.default_rng(0)
+    x = (random.standard_normal(3001) * 2.0 ** random.integers(-30, 18, 3001)).astype(np.float32)
+    x[:8] = 0.0, -0.0, np.inf, -np.inf, np.nan, 65519.9, 65520, 2.0**-25
+    rounded = Node(operation, np.dtype(half), (Node("input", REAL, (), 0),))
+    program = Program([Node("sub", REAL, (rounded, Node("constant", REAL, (), 0.5))), rounded])
+    with np.errstate(all="ignore"):
+        wanted = x.astype(half).astype(np.float32) - np.float32(0.5), x.astype(half)
+    for found in (cpu.fused(x, program=program), map(cp.asnumpy, gpu.fused(cp.asarray(x), program=program))):
+        for ours, expected in zip(found, wanted, strict=True):
+            assert ours.dtype == expected.dtype
+            np.testing.assert_array_equal(ours.astype(np.float32), expected.astype(np.float32))
+
+
 def test_results_in_the_place_of_arguments(cp: Any) -> None:
     from lucid_kernels.cuda.elementwise import fused as gpu
 
@@ -82,6 +100,10 @@ def test_nvrtc_compiles_every_operation() -> None:
             arguments = [(stored, None, np.dtype(np.uint8))[number] for number in part.inputs]
             text = formula.source(part, tuple(arguments), tuple(results))
             compiler.compile(source.inline_includes(text), "fused.cu", options, [])
+    half, other = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)  # rounded to, and no array of the first one
+    x = Node("as_bfloat16", other, (Node("as_float16", half, (Node("input", REAL, (), 0),)),))
+    text = formula.source(Program([x]), (REAL,), (other,))
+    compiler.compile(source.inline_includes(text), "fused.cu", options, [])
 
 
 def check_a_broadcast_formula(cp: Any) -> None:

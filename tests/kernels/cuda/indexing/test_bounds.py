@@ -90,3 +90,21 @@ def test_no_index_is_right_for_a_length_of_zero(cp, launch, check):
     with pytest.raises(IndexError, match="index 4 is not below 0"):
         check(cp.asarray([4]), 0, 0)
     launch.raise_pending()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_zeros(cp, schedule, launch, dtype):
+    from lucid_kernels.cuda.indexing import bounds
+
+    numbers = np.arange(1, 301).astype(dtype)
+    numbers[numbers == 0] = 1
+    bounds.check_nonzero(cp.asarray(numbers), message="a zero")
+    bounds.check_nonzero(cp.asarray(numbers[:0]), message="a zero")
+    bounds.check_nonzero(cp.asarray(np.stack([numbers, 0 * numbers], 1))[:, 0], message="a zero")
+    launch.raise_pending()
+    for place in (0, 299):
+        wrong = numbers.copy()
+        wrong[place] = 0
+        bounds.check_nonzero(cp.asarray(wrong), message="a zero")
+        with pytest.raises(RuntimeError, match="a zero .found on gpu:0"):
+            launch.raise_pending()

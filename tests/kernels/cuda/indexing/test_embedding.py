@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 
-@pytest.fixture
-def embedding_grad(cp):
-    from lucid_kernels.cuda.indexing.embedding import embedding_grad
+@pytest.fixture(params=["sorted", "unsorted"])
+def embedding_grad(cp, request, monkeypatch):
+    from lucid_kernels.cuda.indexing import embedding
     from lucid_kernels.cuda.runtime import launch
 
-    yield embedding_grad
+    monkeypatch.setattr(embedding, "MOST_UNSORTED", 0 if request.param == "sorted" else 300)
+    yield embedding.embedding_grad
     launch.forget_pending()
 
 

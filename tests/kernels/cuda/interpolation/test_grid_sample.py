@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -72,3 +73,16 @@ def test_numbers_that_are_none_and_nothing(cp: Any, kernels: Any) -> None:
     assert kernels.grid_sample(nothing, grid, **how).shape == (1, 0, 1, 2)
     _, dgrid = kernels.grid_sample_grad(cp.empty((1, 0, 1, 2)), nothing, grid, **how, with_input=True, with_grid=True)
     assert not dgrid.get().any()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("mode", "dims"), reference.KINDS)
+def test_gradients_of_halves_are_rounded_once(cp: Any, kernels: Any, mode: str, dims: int, dtype: Any) -> None:
+    how = {"mode": mode, "padding_mode": "border", "align_corners": False}
+    halves = inputs(dims, dtype)
+    exact = [array.astype(np.float64) for array in halves]
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    found = kernels.grid_sample_grad(*map(cp.asarray, (halves[2], *halves[:2])), **how, with_input=True, with_grid=True)
+    for ours, slope in zip(found, reference.slopes(*exact, mode, "border", False), strict=True):
+        assert ours.dtype == dtype
+        np.testing.assert_allclose(ours.get().astype(np.float64), slope, rtol=eps, atol=eps / 64)

@@ -71,8 +71,9 @@ def test_values_and_gradients(kernel, cp, schedule, reduction, dtype):
         np.testing.assert_allclose(grad.get(), expected_grad, **TOLERANCE[dtype])
 
 
-def test_many_labels_are_summed_in_chunks(kernel, cp, schedule):
-    x, target, weight = data((9001, 2), np.float32)
+@pytest.mark.parametrize("labels", [777, 1024, 1025, 9001])
+def test_many_labels_are_summed_in_chunks(kernel, cp, schedule, labels):
+    x, target, weight = data((labels, 2), np.float32)
     loss, grad = run(kernel, cp, x, target, weight)
     expected_loss, expected_grad = reference(x, target, weight, "mean", 0.0)
     np.testing.assert_allclose(loss.get(), expected_loss, rtol=1e-6)

@@ -1,6 +1,7 @@
 """Connectionist temporal classification on a GPU: as on the CPU, strides and `out`, bounds."""
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from lucid_kernels.cpu.losses.ctc_loss import ctc_loss as on_cpu
@@ -61,3 +62,14 @@ def test_a_label_that_is_no_class(cp, schedule, ctc_loss, wrong):
     ctc_loss(*map(cp.asarray, (x, labels, inputs, lengths)), blank=0, zero_infinity=False, with_grad=True)
     with pytest.raises(IndexError, match=f"target {wrong} is not one of 40 classes"):
         launch.raise_pending()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves_are_rounded_once(cp, ctc_loss, dtype):
+    x, *others = arguments(dtype)
+    attributes = {"blank": 0, "zero_infinity": False, "with_grad": True}
+    wide = on_cpu(x.astype(np.float64), *others, **attributes)
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    for computed, expected in zip(ctc_loss(*map(cp.asarray, (x, *others)), **attributes), wide, strict=True):
+        assert computed.dtype == dtype
+        np.testing.assert_allclose(computed.get().astype(np.float64), expected, rtol=eps, atol=2e-7)

@@ -68,6 +68,15 @@ def test_ignored_elements_may_be_infinite(nll_loss, cp):
     np.testing.assert_allclose(loss.get(), reference(x, target, None, "mean", 1.0)[0], rtol=1e-6)
 
 
+def test_a_class_is_ignored(nll_loss, cp):
+    x, target = np.arange(12.0).reshape(4, 3), np.array([0, 1, 2, 1])
+    options = {"reduction": "mean", "ignore_index": 1}
+    given = cp.asarray(target), None
+    assert nll_loss.nll_loss(cp.asarray(x), *given, **options).get() == -(x[0, 0] + x[2, 2]) / 2
+    dx = nll_loss.nll_loss_grad(cp.asarray(np.float64(1)), *given, shape=(4, 3), **options).get()
+    assert dx[0, 0] == dx[2, 2] == -0.5 and dx.sum() == -1
+
+
 def test_nothing_to_average(nll_loss, cp):
     x, target, _ = data((4, 31), np.float32)
     loss, _ = run(nll_loss, cp, x, np.full_like(target, IGNORED), None, np.float32(1), "mean")

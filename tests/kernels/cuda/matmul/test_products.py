@@ -81,6 +81,29 @@ def test_nan_and_infinity(matmul, cp):
     np.testing.assert_array_equal(matmul(cp.asarray(a), cp.asarray(b)).get(), [[np.nan, np.nan], [np.inf, np.nan]])
 
 
+def test_products_of_any_views_and_vectors_are_planned(cp, monkeypatch):
+    """Also with operands that are copied: the second call does without the launcher."""
+    from lucid_kernels.cuda.matmul import products
+    from lucid_kernels.cuda.runtime import plans
+
+    from lucid import backends
+
+    a, b = data((6, 5, 4), np.float32), data((6, 4, 5), np.float32, 1)
+    views = [*(view for view in VIEWS if all(min(array.strides) > 0 for array in view(a, b))),
+             lambda a, b: (a.swapaxes(1, 2), a[0]), lambda a, b: (a[0], b[0, :, 1]), lambda a, b: (a[0, 0], b[0]),
+             lambda a, b: (a[:, ::2], b[0])]  # fmt: skip
+    entry = backends.gpu_module().TABLE["matmul"]
+    for view in views:
+        first = entry(*view(cp.asarray(a), cp.asarray(b)))
+        with monkeypatch.context() as patched:
+            if plans.ENABLED:
+                patched.setattr(products, "operand", None)
+            second = entry(*view(cp.asarray(a), cp.asarray(b)))
+        for found in (first, second):
+            np.testing.assert_allclose(found.get(), np.matmul(*view(a, b)), rtol=1e-5, atol=1e-5)
+        assert second.shape == first.shape and second.flags.c_contiguous
+
+
 def test_a_product_can_be_captured(matmul, cp):
     """CuPy's own function refuses it."""
     a, b = cp.asarray(np.eye(3, dtype=np.float32)), cp.asarray(np.arange(9, dtype=np.float32).reshape(3, 3))

@@ -29,7 +29,8 @@ def test_values_and_gradients(group_norm, cp, shape, groups, dtype, tolerance, a
         np.testing.assert_allclose(got.get(), want, rtol=tolerance, atol=tolerance * max(1, np.abs(want).max(initial=0)))
 
 
-@pytest.mark.parametrize(("shape", "groups"), [((2, 6, 4, 8), 3), ((3, 8), 2), ((1, 4, 4100), 2), ((40, 64, 4), 2)])
+@pytest.mark.parametrize(("shape", "groups"), [((2, 6, 4, 8), 3), ((3, 8), 2), ((1, 4, 4100), 2), ((3, 4, 3201), 2), ((3, 4, 3208), 2), ((700, 2, 12), 1),
+                                               ((40, 64, 4), 2)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("parameters", ["alike", "float32"])
 def test_packs_and_halves(group_norm, cp, shape, groups, dtype, parameters):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 # (shape, normalized_ndim): rows for a warp and for a block, many rows (chunks of the column sums), several dimensions
 CASES = [((5, 1), 1), ((3, 31), 1), ((4, 33), 1), ((3, 257), 1), ((2, 1000), 1), ((150, 13), 1), ((2, 3, 4, 6), 2), ((7,), 1),
-         ((65, 40), 1), ((2, 5, 9), 2), ((3, 64), 1)]  # fmt: skip
+         ((65, 40), 1), ((2, 5, 9), 2), ((3, 64), 1), ((70, 520), 1), ((90, 263), 1)]  # fmt: skip
 LONG = [((2, 8200), 1), ((1, 4333), 1), ((1, 16_700), 1)]  # rows that do not fit into the registers of a block
 HALVES = [np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {np.float32: {"rtol": 2e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-12}}
@@ -65,6 +66,22 @@ def forward_and_backward(layer_norm, cp, g, x, weight, bias, ndim):
     kind = (x if weight is None else weight).dtype
     out = (poisoned(cp, x.shape, x.dtype), *(poisoned(cp, x.shape[split:], kind) for _ in range(2)))
     return (y, mean, rstd, *layer_norm.layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=ndim, out=out))
+
+
+def check_other_sums(layer_norm, cp):
+    """Of many rows that do not fit into registers: in three launches, with any rows in the place of such."""
+    from lucid_kernels.cuda.runtime import rows
+
+    for shape in ((150, 13), (65, 40)):
+        g, x, weight, bias = data(shape, 1, np.float32)
+        with mock.patch.object(rows, "most_kept", return_value=0):
+            results = forward_and_backward(layer_norm, cp, g, x, weight, bias, 1)
+        for got, wanted in zip(results[3:], reference_grad(g, x, weight, 1), strict=True):
+            np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
+
+
+def test_other_sums(layer_norm, cp):
+    check_other_sums(layer_norm, cp)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

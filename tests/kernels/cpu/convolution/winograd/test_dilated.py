@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, problem_of
+from lucid_kernels.cpu.convolution.conv2d import problem_of
 from lucid_kernels.cpu.convolution.winograd import dilated as winograd_dilated
 from lucid_kernels.cpu.runtime import tuning
+
+from .results import compute
 
 # (input shape, output channels, padding, dilation)
 CASES = {
@@ -37,12 +39,6 @@ def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dic
     shapes = (shape, (outputs, shape[1], 3, 3), (outputs,), (shape[0], outputs, *sides))
     arrays = [rng.standard_normal(some, dtype=np.float32) for some in shapes]
     return *arrays, {"stride": (1, 1), "padding": padding, "dilation": dilation, "groups": 1}
-
-
-def compute(x: Any, weight: Any, bias: Any, g: Any, attributes: Any) -> tuple[np.ndarray, ...]:
-    """The result and the gradients of input, weight and bias."""
-    return (conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes),
-            *conv2d_grad_parameters(g, x, weight_shape=weight.shape, **attributes))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

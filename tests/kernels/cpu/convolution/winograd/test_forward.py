@@ -11,7 +11,6 @@ from lucid_kernels.cpu.convolution.channels_last import LANES, gather_band, scat
 from lucid_kernels.cpu.convolution.conv2d import (
     conv2d,
     conv2d_grad_input,
-    conv2d_grad_parameters,
     conv2d_grad_weight,
     problem_of,
 )
@@ -24,6 +23,8 @@ from lucid_kernels.cpu.convolution.winograd import transforms as winograd_transf
 from lucid_kernels.cpu.convolution.winograd.products import LINES, MORE_ROWS, PANEL, VECTORS, multiply_panel
 from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
+
+from .results import compute, kinds
 
 # (input shape, output channels, padding)
 CASES = {
@@ -61,12 +62,6 @@ def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dic
     shapes = ((samples, channels, height, width), (outputs, channels, 3, 3), (outputs,), (samples, outputs, *sides))
     arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
     return *arrays, {"stride": (1, 1), "padding": padding, "dilation": (1, 1), "groups": 1}
-
-
-def compute(x: Any, weight: Any, bias: Any, g: Any, attributes: Any) -> tuple[np.ndarray, ...]:
-    """The result and the gradients of input, weight and bias."""
-    return (conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes),
-            *conv2d_grad_parameters(g, x, weight_shape=weight.shape, **attributes))
 
 
 def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, ...]:
@@ -129,11 +124,6 @@ def test_strides_and_out(always):
     np.testing.assert_array_equal(out, dweight)
     turned = np.ascontiguousarray(weight.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
     np.testing.assert_array_equal(conv2d_grad_input(g, turned, input_shape=x.shape, **attributes), wanted)
-
-
-def kinds(array: np.ndarray) -> np.ndarray:
-    """0 for a finite number, 1 and -1 for an infinite one, 2 for NaN."""
-    return np.where(np.isnan(array), 2, np.where(np.isinf(array), np.sign(array), 0))
 
 
 PIXELS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "largest": np.finfo(np.float32).max}

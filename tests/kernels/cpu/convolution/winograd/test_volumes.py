@@ -17,6 +17,8 @@ from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 from lucid.backends.common import convolution
 from lucid.backends.cpu import backend as cpu
 
+from .results import kinds
+
 # (input shape, outputs, taps of the depth, padding)
 CASES: dict[str, tuple[Any, ...]] = {
     "plain": ((2, 16, 5, 9, 7), 16, 3, (1, 1, 1)),
@@ -120,11 +122,6 @@ def test_any_strides() -> None:
     found = compute(WHOLE, *strided, np.repeat(bias, 2)[::2], np.asfortranarray(g), attributes)
     for got, want in zip(found, wanted):
         np.testing.assert_array_equal(got, want)
-
-
-def kinds(array: np.ndarray) -> np.ndarray:
-    """0 for a finite number, 1 and -1 for an infinite one, 2 for NaN."""
-    return np.where(np.isnan(array), 2, np.where(np.isinf(array), np.sign(array), 0))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, np.finfo(np.float32).max])
