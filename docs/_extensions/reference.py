@@ -1,0 +1,238 @@
+"""The reference: a page for every public name, written from its docstring, with its source and the tests that use it.
+
+Docstrings of lucid are Markdown with doctest examples, so a page is put together as text; nothing is imported by Sphinx.
+"""
+from __future__ import annotations
+
+import collections
+import functools
+import inspect
+import pathlib
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "kernels"), str(ROOT / "docs")]
+
+import public_names as names  # noqa: E402
+
+FOLDER = ROOT / "docs" / "reference"
+MOST_TESTS = 6
+LINE = 96
+_CODE = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
+INDEX = """# Reference
+
+Every public name, each with a page of its own: signature, what it does, source and the tests that use it.
+What an operation can do on which device stands in [the table of operations](../operations.md).
+
+"""
+
+
+def _signature(name: str, value: Any) -> str:
+    """A call of it as Python shows it, an argument a line where it is long."""
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return f"{name}(...)"
+    short = _plain(f"{name}{signature}")
+    if len(short) <= LINE:
+        return short
+    arguments, result = _arguments(signature), short.rpartition(" -> ")[2]
+    return f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + f") -> {result}"
+
+
+def _arguments(signature: inspect.Signature) -> list[str]:
+    parts: list[str] = []
+    previous = None
+    for parameter in signature.parameters.values():
+        if previous is parameter.POSITIONAL_ONLY and parameter.kind is not parameter.POSITIONAL_ONLY:
+            parts.append("/")
+        if parameter.kind is parameter.KEYWORD_ONLY and previous not in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL):
+            parts.append("*")
+        parts.append(_plain(str(parameter)))
+        previous = parameter.kind
+    return parts
+
+
+def _plain(text: str) -> str:
+    """Annotations without quotation marks and the modules that they stand in, functions without their addresses."""
+    text = re.sub(r"<(?:built-in )?function ([\w.]+)(?: at 0x[0-9a-f]+)?>", r"\1", text)
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text).replace("lucid.tensor.", "")
+
+
+def _markdown(docstring: str, links: dict[str, str]) -> str:
+    """A docstring as Markdown: examples become blocks of code, names of others become links."""
+    lines: list[str] = []
+    block = False
+    for line in docstring.splitlines():
+        example = line.lstrip().startswith((">>>", "...")) or (block and bool(line.strip()))
+        if example and not block:
+            lines += ["", "```pycon"]
+        if block and not example:
+            lines.append("```")
+        block = example
+        lines.append(line.strip() if example and line.lstrip().startswith(">>>") else line)
+    if block:
+        lines.append("```")
+    text = "\n".join(lines)
+
+    def linked(match: re.Match[str]) -> str:
+        name = match[1]
+        full = name if name in links else f"lucid.{name}" if "." in name else ""
+        return f"[{match[0]}]({links[full]}.md)" if full in links else match[0]
+
+    parts = re.split(r"(```pycon.*?```)", text, flags=re.DOTALL)
+    return "".join(part if part.startswith("```pycon") else _CODE.sub(linked, part) for part in parts)
+
+
+@functools.cache
+def _uses() -> dict[str, collections.Counter[str]]:
+    """For each word after a dot or a quotation mark in the tests, how often each file has it."""
+    words: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        file = path.relative_to(ROOT).as_posix()
+        for word in re.findall(r"""[.'"]([A-Za-z_]\w+)""", path.read_text(encoding="utf-8")):
+            words[word][file] += 1
+    return words
+
+
+def _tests(name: str) -> list[str]:
+    """The test files that name it most often."""
+    return [file for file, _ in _uses()[name.rpartition(".")[2]].most_common(MOST_TESTS)]
+
+
+def _source(value: Any) -> tuple[str, str]:
+    """Where it stands, and its text; empty where Python has none."""
+    try:
+        value = inspect.unwrap(value)
+        lines, first = inspect.getsourcelines(value)
+        path = pathlib.Path(inspect.getsourcefile(value) or "").relative_to(ROOT).as_posix()
+    except (OSError, TypeError, ValueError):
+        return "", ""
+    return f"{path}:{max(first, 1)}", "".join(lines)
+
+
+def _fenced(text: str, language: str) -> str:
+    return f"````{language}\n{text.rstrip()}\n````\n"
+
+
+@functools.cache
+def _bases() -> frozenset[type]:
+    return frozenset(item.value for item in names.public() if item.kind == "class")
+
+
+def _part_of(base: type, value: type) -> bool:
+    """Whether a class has its methods from `base` because its own are in several files, or in private classes."""
+    return base.__module__.startswith("lucid") and (
+        base.__name__.startswith("_") or base.__module__.rpartition(".")[0] == value.__module__.rpartition(".")[0])
+
+
+def _methods(value: type) -> Iterable[tuple[str, Any]]:
+    """The public methods and properties that a class has beside those of `nn.Module`, `Optimizer` and others with a page."""
+    inherited = {name for base in value.__mro__[1:] if base in _bases() for name in dir(base)}
+    for name, _ in inspect.getmembers(value):
+        if name.startswith("_") or (name in inherited and name not in vars(value) and name != "forward"):
+            continue
+        owner = next((base for base in value.__mro__ if name in vars(base)), None)
+        if owner is None or not (owner is value or _part_of(owner, value)):
+            continue
+        found = inspect.getattr_static(value, name)
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        if isinstance(found, property) or callable(found):
+            yield name, found
+
+
+def _members(item: names.Public, links: dict[str, str], documented: dict[int, str]) -> str:
+    parts = []
+    for name, found in _methods(item.value):
+        value = found.fget if isinstance(found, property) else names.plain(found)
+        call = name if isinstance(found, property) else _signature(name, value)
+        other = documented.get(id(value))
+        text = f"The function [`{other}`]({other}.md) as a method." if other and other != item.name else _markdown(
+            inspect.getdoc(found) or "", links)
+        parts.append(f"### {name}\n\n{_fenced(call, 'python')}\n{text}\n")
+    return "\n## Methods and properties\n\n" + "\n".join(parts) if parts else ""
+
+
+def page(item: names.Public, links: dict[str, str], documented: dict[int, str]) -> str:
+    """The text of the page of a public name."""
+    place, source = _source(item.value)
+    short = item.name.removeprefix("lucid.") if item.name.count(".") > 1 else item.name
+    parts = [f"---\norphan: true\n---\n# {item.name}\n", f"[{item.namespace}](namespace-{item.namespace}.md)\n",
+             _fenced(_signature(short, item.value), "python"), _markdown(inspect.getdoc(item.value) or "", links), ""]
+    if item.aliases:
+        parts.append("Also " + ", ".join(f"`{alias}`" for alias in item.aliases) + ".\n")
+    if item.kind == "class":
+        parts.append(_members(item, links, documented))
+    tests = _tests(item.name)
+    if tests:
+        parts.append("**Tests** that use it: " + ", ".join(f"`{file}`" for file in tests) + "\n")
+    if source:
+        parts.append(f":::{{dropdown}} Source: {place}\n{_fenced(source, 'python')}:::\n")
+    return "\n".join(parts)
+
+
+def write(folder: pathlib.Path = FOLDER) -> int:
+    """Write all pages, those that have changed, and the index; return how many there are.
+
+    No table of contents has the pages of names: the theme shows it on each page, so that the time of a build would grow with
+    the square of their number. The page of a namespace links to them.
+    """
+    folder.mkdir(exist_ok=True)
+    items = list(names.public())
+    links = {name: item.name for item in items for name in (item.name, *item.aliases)}
+    documented = {id(item.value): item.name for item in items}
+    texts = {f"{item.name}.md": page(item, links, documented) for item in items}
+    spaces: dict[str, list[names.Public]] = collections.defaultdict(list)
+    for item in items:
+        spaces[item.namespace].append(item)
+    for space, members in spaces.items():
+        summary = (inspect.getdoc(names.namespace(space)) or "").partition("\n\n")[0] if space != "lucid" else ""
+        rows = [f"| [`{item.name.rpartition('.')[2]}`]({item.name}.md) | {_first(item)} |" for item in members]
+        texts[f"namespace-{space}.md"] = (f"# {space}\n\n{summary}\n\n| name | |\n| --- | --- |\n" + "\n".join(rows)
+                                          + "\n")
+    texts["index.md"] = INDEX + "```{toctree}\n:titlesonly:\n\n" + "\n".join(f"namespace-{space}" for space in spaces) + "\n```\n"
+    for old in folder.glob("*.md"):
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        path = folder / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    return len(items)
+
+
+def _first(item: names.Public) -> str:
+    """The first sentence of its docstring, for a table."""
+    text = " ".join((inspect.getdoc(item.value) or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=[.:]) ", text)[0].replace("|", "\\|")
+
+
+def _shared_navigation() -> Any:
+    """A listener that lets the pages of names, which no table of contents has, share their navigation: it is the same on all of
+    them, and took two thirds of the time of a build.
+    """
+    kept: dict[str, str] = {}
+
+    def share(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+        plain = context.get("toctree")
+        if page.startswith("reference/lucid") and plain is not None:
+            def navigation(**options: Any) -> str:
+                key = repr(options)
+                if key not in kept:
+                    kept[key] = plain(**options)
+                return kept[key]
+
+            context["toctree"] = navigation
+
+    return share
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Write the pages before Sphinx looks for them."""
+    app.connect("config-inited", lambda *_: write())
+    app.connect("html-page-context", _shared_navigation(), priority=100)  # before the theme
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
