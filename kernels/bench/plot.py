@@ -1,7 +1,12 @@
-"""A picture of a run: the ratios with their targets, and the share of the floor."""
+"""A picture of a run: the ratios with their targets, and the share of the floor.
+
+    python -m bench.plot RESULT.json PICTURE.png [family…]     # of a saved run, or of a batch of `gpu_batch.py`
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -60,3 +65,26 @@ def draw(results: Sequence[dict[str, Any]], title: str, path: pathlib.Path) -> N
     figure.suptitle(title)
     figure.savefig(path, dpi=100)
     plt.close(figure)
+
+
+def saved(document: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """The cases of a saved run, or of the rows of a batch, and a title."""
+    about = document["environment"]
+    rows = document["results"] if "results" in document else document["parts"]["rows"]["rows"]
+    device = about["gpu" if "parts" in document else document["device"]]
+    return [row for row in rows if "family" in row], f"{device}, {document['date']}, commit {about['commit']}"
+
+
+def main() -> None:
+    """Draw a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("result", type=pathlib.Path)
+    parser.add_argument("picture", type=pathlib.Path)
+    parser.add_argument("families", nargs="*", help="only these")
+    options = parser.parse_args()
+    rows, title = saved(json.loads(options.result.read_text()))
+    draw([row for row in rows if not options.families or row["family"] in options.families], title, options.picture)
+
+
+if __name__ == "__main__":
+    main()

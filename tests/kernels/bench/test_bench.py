@@ -157,6 +157,18 @@ def test_plot(tmp_path: pathlib.Path) -> None:
     assert not (tmp_path / "none.png").exists()
 
 
+def test_plot_of_saved_results(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    about = {"gpu": "GPU", "cpu": "CPU", "commit": "abc"}
+    ran = {"environment": about, "date": "today", "device": "cpu", "results": [result()]}
+    batch = {"environment": about, "date": "today", "parts": {"rows": {"rows": [result(), {"name": "other", "failed": "why"}]}}}
+    assert plot.saved(ran) == ([result()], "CPU, today, commit abc") and plot.saved(batch) == ([result()], "GPU, today, commit abc")
+    (tmp_path / "batch.json").write_text(json.dumps(batch))
+    monkeypatch.setattr("sys.argv", ["plot", str(tmp_path / "batch.json"), str(tmp_path / "plot.png"), result()["family"]])
+    plot.main()
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("sys.argv", ["run.py", "--plot", "x.png", "softmax"])
