@@ -53,6 +53,10 @@ def draw(results: Sequence[dict[str, Any]], title: str, path: pathlib.Path) -> N
         left.scatter([targets[place] for place in bounded], bounded, marker="|", s=90, color="black", zorder=4, label="target")
     left.axvline(1, color="black", linewidth=0.5)
     left.set(xscale="log", xlabel="our time / PyTorch's (less is better)", yticks=places)
+    least, most = left.get_xlim()
+    ticks = [2.0**power for power in range(-10, 11) if least <= 2.0**power <= most]
+    left.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    left.minorticks_off()
     left.set_yticklabels([row["name"] for row in rows], fontsize=8)
     for outcome, color in COLORS.items():  # one entry of the legend for each outcome there is
         if color in colors:
