@@ -319,10 +319,12 @@ def test_an_activation_is_not_tried_in_a_capture(table, cp, monkeypatch):
     for tried in (True, False):
         if not tried:
             monkeypatch.setattr(epilogues, "tried", {})
+        pool = cp.cuda.MemoryPool()  # what is captured keeps its memory, of results between the steps too
         with stream:
-            stream.begin_capture()
-            y = table["linear_relu"](x, weight, bias)
-            graph = stream.end_capture()
+            with cp.cuda.using_allocator(pool.malloc):
+                stream.begin_capture()
+                y = table["linear_relu"](x, weight, bias)
+                graph = stream.end_capture()
             graph.launch()
             stream.synchronize()
         close(y, np.maximum(x.get() @ weight.get().T + bias.get(), 0), np.float32, 5)
