@@ -77,7 +77,7 @@ def test_rings_keep_no_more_bytes_than_the_limit(monkeypatch: pytest.MonkeyPatch
     assert recycling.idle(0) == 0
 
 
-def test_memory_allocated_does_not_count_free_arrays() -> None:
+def test_memory_allocated_does_not_count_free_arrays(uncollected: None) -> None:
     plans.forget()
     x = lucid.ones(1000, device="gpu")
     lucid.relu(x), lucid.relu(x)
