@@ -1,4 +1,4 @@
-"""Training steps of networks of many kinds, and inference of single samples with some: of the whole library on a CPU.
+"""Training steps of networks of many kinds, and inference of single samples with some: of the whole library, on both devices.
 
 Rows without targets. PyTorch has its fused Adam and, for images, its faster layout.
 """
