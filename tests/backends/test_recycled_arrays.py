@@ -121,6 +121,7 @@ def test_a_captured_call_takes_no_array_that_is_used_again() -> None:
     entry = planned_relu()
     x = cupy.full((5,), 2, np.float32)
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()  # such a stream does not wait for the default one
     with stream:
         entry(x)
         free = entry(x).data.ptr

@@ -316,6 +316,7 @@ def test_an_activation_is_not_tried_in_a_capture(table, cp, monkeypatch):
     x, weight, bias = (cp.asarray(data(shape, np.float32, seed)) for seed, shape in enumerate(((6, 5), (8, 5), (8,))))
     table["linear_relu"](x, weight, bias), table["linear"](x, weight, bias)
     stream = cp.cuda.Stream(non_blocking=True)
+    cp.cuda.Device().synchronize()  # such a stream does not wait for the default one
     for tried in (True, False):
         if not tried:
             monkeypatch.setattr(epilogues, "tried", {})
@@ -335,6 +336,7 @@ def test_it_can_be_captured(table, cp):
     other = weight[:, 0].copy()
     table["linear"](x, weight, bias)
     stream = cp.cuda.Stream(non_blocking=True)
+    cp.cuda.Device().synchronize()  # such a stream does not wait for the default one
     with stream:
         stream.begin_capture()
         y = table["linear"](x, weight, bias)
