@@ -1,6 +1,7 @@
 """What is known without a GPU of the rows that none has run: writes kernels/bench/results/gpu_rows_not_run.md.
 
     python kernels/bench/gpu_rows.py [--architecture sm_90] [--families targets.chain ...] [--output FILE]
+    python kernels/bench/gpu_rows.py --all --output FILE     # also what a GPU has run
     python kernels/bench/gpu_rows.py --drop     # only takes out of the page what a GPU has run since
 
 Rows of the batches in kernels/bench/results/ (`*-batch.json`) are left out: a GPU has run those. Launches and the host's time
@@ -57,9 +58,12 @@ def main() -> int:
     parser.add_argument("--architecture", choices=roofline_rows.CHIPS, default="sm_90")
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=[*FAMILIES], metavar="FAMILY")
     parser.add_argument("--output", type=pathlib.Path, metavar="FILE", default=PAGE)
+    parser.add_argument("--all", action="store_true", help="also the rows that a GPU has run")
     parser.add_argument("--drop", action="store_true", help="take out the rows that a GPU has run since; measure nothing")
     options = parser.parse_args()
-    done = measured()
+    if options.all and options.output == PAGE:
+        parser.error("what a GPU has run does not belong on that page: name another --output")
+    done = set() if options.all else measured()
     if options.drop:
         options.output.write_text(without(options.output.read_text(), done))
         return 0

@@ -399,8 +399,10 @@ def test_occupancy_and_estimates() -> None:
 def test_the_page_of_rows_that_were_not_run(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "rows.md"
     program = str(ROOT / "kernels" / "bench" / "gpu_rows.py")
-    subprocess.run([sys.executable, program, "--families", "targets.softmax_rows", "--output", str(path)], check=True)
+    subprocess.run([sys.executable, program, "--all", "--families", "targets.softmax_rows", "--output", str(path)], check=True)
     assert "softmax 4096x1000 forward | 1 | 0 |" in path.read_text()
+    subprocess.run([sys.executable, program, "--drop", "--output", str(path)], check=True)
+    assert "softmax 4096x1000 forward" not in path.read_text()
 
 
 @pytest.mark.skipif(not REAL or PathFinder.find_spec("cupy_backends") is None, reason="needs the real CuPy, and gcc")
