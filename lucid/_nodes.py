@@ -13,7 +13,7 @@ from . import _clock as clock
 from ._hooks import RemovableHandle
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from .tensor import Tensor  # which puts itself here, so that the annotations can be read while the program runs
 
 
 class NodeHooks:

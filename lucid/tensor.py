@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from . import _clock as clock
-from . import _dtypes, _recording, backends
+from . import _dtypes, _nodes, _recording, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
 from ._namespace.lazy import load
@@ -938,6 +938,7 @@ def record_update(state: Tensor) -> None:
     box.bump()
 
 
+vars(_nodes)["Tensor"] = Tensor  # for those who read its annotations
 _NUMBERS = (bool, int, float, complex, np.generic)  # single ones keep the kinds of their own
 
 

@@ -113,6 +113,14 @@ def few_objects(request: pytest.FixtureRequest) -> None:
         gc.freeze()
 
 
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """No garbage of earlier tests is freed in the test: statistics of memory tell what the test itself does."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(params=["cpu", "gpu"])
 def device(request: pytest.FixtureRequest) -> str:
     """Each device in turn; 'gpu' is skipped only where neither a GPU nor the simulator (g++, CUDA headers) is there."""

@@ -35,6 +35,7 @@ sys.path[0:1] = [_KERNELS, os.path.dirname(_KERNELS)]
 
 import argparse  # noqa: E402
 import pathlib  # noqa: E402
+import signal  # noqa: E402
 import tempfile  # noqa: E402
 
 from bench.gpu.batch import SHARES, Batch  # noqa: E402
@@ -51,6 +52,7 @@ def main() -> int:
     where.add_argument("--dry", dest="place", action="store_const", const=SIMULATOR, default=GPU)
     where.add_argument("--stub", dest="place", action="store_const", const=STUB)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what has been found is saved first
     chosen = [part for part in SHARES if part in options.parts]
     with tempfile.TemporaryDirectory() as folder:
         batch = Batch(options.seconds, chosen, options.place)

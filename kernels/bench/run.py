@@ -58,7 +58,7 @@ KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm"
 SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
           "small_matrices", "distributions", "namespaces", "small_ops", "scripts", "compile")
 #: Of these, what a GPU runs too.
-ON_BOTH = ("compile",)
+ON_BOTH = ("networks", "compile")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: On a GPU there are more.

@@ -19,7 +19,7 @@ gpu = backends.gpu_module()
 import cupy  # noqa: E402 - the simulator's, once the backend is there
 from lucid_kernels import tf32  # noqa: E402
 from lucid_kernels.cuda.elementwise import elementwise  # noqa: E402
-from lucid_kernels.cuda.runtime import launch, native, plans  # noqa: E402
+from lucid_kernels.cuda.runtime import driver, launch, native, plans  # noqa: E402
 
 from lucid.backends.common.elementwise import program  # noqa: E402
 from lucid.backends.elementwise import ROWS, Row  # noqa: E402
@@ -484,16 +484,22 @@ def test_an_index_out_of_range_is_found_by_a_plan_too() -> None:
 
 
 def test_a_failed_launch_raises_and_the_next_one_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry, _ = _pair("relu")
+    import ctypes
+
+    threads: list[int] = []  # of a block, in the place of those that the plan has
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+    original = driver.address
+    launches = kind(original("cuLaunchKernel"))
+    function = kind(lambda kernel, gx, gy, gz, bx, *rest: launches(kernel, gx, gy, gz, *threads or [bx], *rest))
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    monkeypatch.setattr(driver, "address", lambda name: address if name == "cuLaunchKernel" else original(name))
+    entry = plans.planned(_pair("relu")[1])
     x = cupy.full((5,), 2, np.float32)
     entry(x), entry(x)
-    from lucid_kernels.simulator.cupy_stand_in import kernels
-
-    functions = dict(kernels.functions)
-    kernels.functions.clear()
-    with pytest.raises(KeyError):
+    threads.append(1 << 20)  # more than any GPU has
+    with pytest.raises(RuntimeError):
         entry(x)
-    kernels.functions.update(functions)
+    threads.clear()
     assert (entry(x).get() == 2).all()
 
 
@@ -545,6 +551,7 @@ def test_reloaded_kernels_forget_their_plans() -> None:
     assert not found
 
 
+@pytest.mark.skipif(not driver.SIMULATED, reason="only the simulator counts what CuPy does; a GPU does not tell")
 def test_a_launcher_that_hides_what_it_does_fails() -> None:
     def kernel(x: Any) -> Any:
         y = elementwise.add(x, x)

@@ -19,14 +19,20 @@ def _small():
                          nn.Linear(48, 4))
 
 
+def _perceptron():
+    """Whose products end with an activation and its gradient, and have memory that the graph's pool has back."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+
+
+@pytest.mark.parametrize("network", [_small, _perceptron])
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
-def test_a_step_is_the_same_bit_for_bit(device, optimizer):
+def test_a_step_is_the_same_bit_for_bit(device, optimizer, network):
     numbers = np.random.default_rng(0)
     batches = [(numbers.standard_normal((3, 1, 4, 4)).astype(np.float32), numbers.integers(0, 4, 3)) for _ in range(5)]
 
     def run(compiled):
         lucid.manual_seed(0)
-        net = _small().to(device)
+        net = network().to(device)
         opt = getattr(lucid.optim, optimizer)(net.parameters(), lr=0.05)
 
         def step(x, t):

@@ -46,7 +46,8 @@ def test_profilers_and_the_runtime() -> None:
     runtime = lucid.gpu.cudart()
     lucid.gpu.check_error(runtime.cudaProfilerStart())
     lucid.gpu.check_error(runtime.cudaProfilerStop())
-    assert runtime.cudaMemGetInfo(0) == lucid.gpu.mem_get_info()
+    free, total = runtime.cudaMemGetInfo(0)
+    assert 0 < free <= total == lucid.gpu.mem_get_info()[1]  # other processes use the GPU: what is free differs in each call
     with pytest.raises(lucid.gpu.CudaError, match=r"\(2\)"):
         lucid.gpu.check_error(2)
 
@@ -84,7 +85,7 @@ def test_limits_of_memory() -> None:
     lucid.empty(1 << 20, device="gpu")
 
 
-def test_memory_by_address() -> None:
+def test_memory_by_address(uncollected: None) -> None:
     before = lucid.gpu.memory_allocated()
     address = lucid.gpu.caching_allocator_alloc(1 << 20)
     assert lucid.gpu.memory_allocated() - before >= 1 << 20

@@ -15,8 +15,7 @@ pytestmark = pytest.mark.skipif(not lucid.gpu.is_available(), reason=lucid.gpu.w
 MIB = 1 << 20
 
 
-def test_peaks() -> None:
-    gc.collect()
+def test_peaks(uncollected: None) -> None:
     lucid.gpu.reset_peak_memory_stats()
     before = lucid.gpu.memory_allocated()
     assert lucid.gpu.max_memory_allocated() == before

@@ -96,7 +96,15 @@ class Batch:
                 if given < 3:
                     self.document["parts"][name] = {"rows": [], "end": "no time was left"}
                     continue
-                self.document["parts"][name] = run_part(name, self.place, given, facts, pathlib.Path(folder), self._saving(bar))
+                try:
+                    found = run_part(name, self.place, given, facts, pathlib.Path(folder), self._saving(bar))
+                except BaseException:  # somebody ends the batch: what is there is saved first
+                    path = pathlib.Path(folder, f"{name}.jsonl")
+                    if path.exists():
+                        self.document["parts"][name] = {"rows": rows_of(path), "end": "cut off"}
+                        self.save()
+                    raise
+                self.document["parts"][name] = found
                 self.save()
         self.save()
         print(tables.summary(self.document))

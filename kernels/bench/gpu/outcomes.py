@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 from bench.gpu.place import FILE, GPU, POISON, SIMULATOR, place, prepare
 
+_BEGINNING, _END = 2000, 1000  # characters of an error that are kept
+_LINES, _LONGEST = 6, 500  # lines of its message, and characters
 _NAN = 0xFF  # each byte: a NaN of every floating-point dtype, -1 of the integers
 
 prepare()  # before the tests import CuPy
@@ -59,6 +61,25 @@ def _write(row: dict[str, Any]) -> None:
             file.write(json.dumps(row) + "\n")
 
 
+def shortened(text: str) -> str:
+    """The beginning of an error, where it says what is wrong, and its end."""
+    return text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]}\n[…]\n{text[-_END:]}"
+
+
+def message(report: Any) -> str:
+    """What an error says: its first lines."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = report.longreprtext.splitlines()
+    lines = [line[1:] for line in text if line.startswith("E ")] or text if crash is None else crash.message.splitlines()
+    return " ".join([line.strip() for line in lines if line.strip()][:_LINES])[:_LONGEST]
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Note that a test begins: where the time is over in it, its name is known."""
+    if not _state.is_worker:
+        _write({"begins": nodeid})
+
+
 def pytest_runtest_logreport(report: Any) -> None:
     """Note what became of a test."""
     _state.has_failed = _state.has_failed or report.failed
@@ -66,14 +87,15 @@ def pytest_runtest_logreport(report: Any) -> None:
         return
     row = {"test": report.nodeid, "outcome": report.outcome, "when": report.when, "seconds": round(report.duration, 3)}
     if report.failed:
-        row["error"] = report.longreprtext[-1500:]
+        row |= {"message": message(report), "error": shortened(report.longreprtext)}
     _write(row)
 
 
 def pytest_collectreport(report: Any) -> None:
     """Note a file that cannot be imported."""
     if report.failed and not _state.is_worker:
-        _write({"test": report.nodeid, "outcome": "failed", "when": "collect", "error": str(report.longrepr)[-1500:]})
+        _write({"test": report.nodeid, "outcome": "failed", "when": "collect", "message": message(report),
+                "error": shortened(report.longreprtext)})
 
 
 def pytest_runtest_teardown() -> None:

@@ -80,8 +80,11 @@ def measure(given: Time) -> Iterator[dict[str, Any]]:
     resources = json.loads((ROOT / "kernels" / "resources.json").read_text(encoding="utf-8"))
     chip = CHIPS[architecture]
     side = Side("ours", "gpu")
+    side.skipped = frozenset(given.facts.get("left_out", ()))  # which are not even prepared
     for family in given.facts.get("families") or FAMILIES:
         for case in load(family, side):
+            if case.name in side.skipped:
+                continue
             row: dict[str, Any] = {"family": family, "name": case.name, "bytes": case.bytes, "flops": case.flops}
             if case.call is None:
                 yield row | {"failed": case.failure or f"missing: {case.missing}"}
@@ -133,8 +136,8 @@ def page(rows: list[dict[str, Any]], architecture: str, cpu: str) -> str:
     peaks = ", ".join(f"{kind} {flops / 1e12:.0f}" for kind, flops in chip.flops.items())
     lines = [
         "# Rows not run on a GPU", "",
-        "Written by `python kernels/bench/gpu_rows.py`. **No row here has run on a GPU as the code is now**;",
-        "`kernels/bench/gpu_batch.py` runs them all.", "",
+        "Written by `python kernels/bench/gpu_rows.py`. **No row here has run on a GPU**: no batch had time for them.",
+        "Those that have run are in the `*-batch.md` beside this page; `kernels/bench/gpu_batch.py` runs them all.", "",
         "- *launches*, *products* (of cuBLAS) and *host us*, of a call (*host us* of an operation in chains): the real CuPy on a",
         f"  CUDA that computes nothing, on {cpu}; the fastest of many blocks, of a thread's own time.",
         f"- *at least us*: what a {chip.name} needs for the bytes ({chip.bytes_per_second / 1e12:.2f} TB/s) or the arithmetic",

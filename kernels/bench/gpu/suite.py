@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from bench.environment import ROOT, child_environment, cpu_count
+from bench.gpu.outcomes import shortened
 from bench.gpu.place import FILE, GPU, POISON, place
 
 if TYPE_CHECKING:
@@ -63,30 +64,38 @@ def _called(given: Time, paths: str, launched: set[tuple[str, str]]) -> Iterator
         path.touch()
         variables = child_environment("ours") | {FILE: str(path)} | ({POISON: "1"} if given.part == "gate" else {})
         counts: dict[str, int] = {}
+        under_way: dict[str, None] = {}
         with path.open() as outcomes, pathlib.Path(folder, "output").open("w+") as output:
             process = subprocess.Popen(command(given.part, paths, given.facts), cwd=ROOT, env=variables, stdout=output,
                                        stderr=subprocess.STDOUT)
             try:
                 while process.poll() is None and given.left() > 5:
-                    yield from _failed(outcomes, counts, launched)
+                    yield from _failed(outcomes, counts, launched, under_way)
                     time.sleep(0.2)
             finally:
                 complete = process.poll() is not None
                 if not complete:
                     _end(process)
-            yield from _failed(outcomes, counts, launched)
+            yield from _failed(outcomes, counts, launched, under_way)
             output.seek(0)
             yield {"tests": paths, "counts": counts, "complete": complete, "returned": process.returncode,
-                   "output": output.read()[-1500:]}
+                   "under_way": [] if complete else [*under_way], "output": shortened(output.read())}
 
 
-def _failed(outcomes: IO[str], counts: dict[str, int], launched: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Count the lines that are new, and give those of failures; kernels join those that were `launched`."""
+def _failed(outcomes: IO[str], counts: dict[str, int], launched: set[tuple[str, str]], under_way: dict[str, None]
+            ) -> Iterator[dict[str, Any]]:
+    """Count the lines that are new, and give those of failures; kernels join those that were `launched`, and tests that have
+    begun those `under_way` until they end.
+    """
     for line in outcomes:
         row = json.loads(line)
         if "launched" in row:
             launched.update(map(tuple, row["launched"]))
             continue
+        if "begins" in row:
+            under_way[row["begins"]] = None
+            continue
+        under_way.pop(row["test"], None)
         counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
         if row["outcome"] == "failed":
             yield row

@@ -10,6 +10,7 @@ from bench.gpu_targets.bounds import CONVOLUTIONS, FROM_BYTES, SHARE
 from bench.report import status
 
 Rows = list[dict[str, Any]]
+_FAULTS, _LONGEST = 12, 600  # faults of a part that are printed, and the characters of each
 WARNINGS = {"simulator": "SIMULATED, with a clock that is made up: this shows that the batch runs, and says nothing of a GPU.",
             "stub": "On a CUDA that computes nothing, with a clock that is made up: this shows that the batch runs with CuPy, "
                     "and says nothing of a GPU. Every result is wrong there."}
@@ -38,7 +39,21 @@ def summary(document: dict[str, Any]) -> str:
     for name, part in document["parts"].items():
         words = [part["end"], f"{len(part['rows'])} rows", *([_worst(name, part["rows"])] if part["rows"] else [])]
         lines.append(f"{name:<12} {', '.join(words)}")
+        faults = [_fault(row) for row in part["rows"]]
+        faults = [fault for fault in faults if fault]
+        lines += [f"    {fault}" for fault in faults[:_FAULTS]]
+        lines += [f"    and {len(faults) - _FAULTS} more"] if len(faults) > _FAULTS else []
     return "\n".join(lines)
+
+
+def _fault(row: dict[str, Any]) -> str:
+    """What failed in a row and what it said, in one line; nothing where all is right."""
+    if row.get("outcome") == "failed":
+        return f"FAILED {row['test']}: {row.get('message', '')}"
+    wrong = f"wrong: {', '.join(row['wrong'])}" if row.get("wrong") else ""
+    said = row.get("failed") or row.get("failure") or wrong
+    name = next((str(row[kind]) for kind in ("key", "name", "network", "kernel") if kind in row), "")
+    return f"FAILED {name}: {said}".replace("\n", " ")[:_LONGEST] if said else ""
 
 
 def is_bad(part: dict[str, Any]) -> bool:
@@ -93,14 +108,17 @@ def _tests(rows: Rows) -> list[str]:
     for row in rows:
         if "counts" in row:
             counts = ", ".join(f"{count} {outcome}" for outcome, count in row["counts"].items()) or "no test ran"
-            lines.append(f"- `{row['tests']}`: {counts}{'' if row['complete'] else '; cut off when the time was over'}")
+            lines.append(f"- `{row['tests']}`: {counts}"
+                         f"{'' if row['complete'] else '; cut off when the time was over'}")
+            if row.get("under_way"):
+                lines.append(f"  under way then: {', '.join(f'`{test}`' for test in row['under_way'])}")
             if not row["counts"] and row["complete"]:
                 lines += ["```", row["output"], "```"]
         elif "kernels" in row:
             never = f"; never: {', '.join(f'`{name}`' for name in row['not_launched'])}" if row["not_launched"] else ""
             lines.append(f"- {row['launched']} of {row['kernels']} kernels were launched{never}")
     failed = [row for row in rows if row.get("outcome") == "failed"]
-    lines += [f"- FAILED `{row['test']}`" for row in failed]
+    lines += [f"- FAILED `{row['test']}`: {_text('message')(row)}" for row in failed]
     for row in failed[:5]:
         lines += [f"`{row['test']}`", "```", row.get("error", ""), "```"]
     return lines

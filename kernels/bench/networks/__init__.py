@@ -1,4 +1,4 @@
-"""Training steps of networks of many kinds, and inference of single samples with some: of the whole library on a CPU.
+"""Training steps of networks of many kinds, and inference of single samples with some: of the whole library, on both devices.
 
 Rows without targets. PyTorch has its fused Adam and, for images, its faster layout.
 """
@@ -39,7 +39,7 @@ def _case(side: Side, name: str, network: Network, calls_of: Callable[..., Calla
 
 def _inference(library: Library, network: Network, layout: str = "NCHW") -> Callable[[], Any]:
     library.lib.manual_seed(0)
-    module = library.in_layout(network.build(library), layout).eval()
+    module = library.in_layout(network.build(library).to(library.device), layout).eval()
     sample = library.in_layout(library.tensor(network.data()[0][:1]), layout)
 
     def infer() -> Any:

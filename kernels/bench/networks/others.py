@@ -29,7 +29,7 @@ def graph_convolution(library: Library) -> Any:
 
         def spread(self, x: Any) -> Any:
             """Each node's sum over the edges that end there."""
-            return lib.zeros(x.shape[0], x.shape[1]).index_add(0, self.targets, x[self.sources])
+            return lib.zeros(x.shape[0], x.shape[1], device=x.device).index_add(0, self.targets, x[self.sources])
 
         def forward(self, x: Any) -> Any:
             """(nodes, 64) -> (nodes, 7)."""

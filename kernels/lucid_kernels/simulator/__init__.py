@@ -70,8 +70,9 @@ What is not seen:
   four contents, or only what is stored in shared memory and never used;
 - that atomics or fences are of too small a scope (`_block`), except a fence for other blocks; reorderings of relaxed accesses;
 - races in an array of more than 32 MB, and undefined values in a launch that writes one;
-- races between launches on different streams; within one mma operation; of a cp.async with its own thread before the wait
-  (the late copy shows in the values, unless the schedule has `eager_copies`);
+- races between launches on different streams, and what the host reads in one stream before another is done: all run at once;
+- races within one mma operation; of a cp.async with its own thread before the wait (the late copy shows in the values, unless the
+  schedule has `eager_copies`);
 - timing, bank conflicts, fast-math differences, wgmma, TMA, mbarrier and clusters.
 
 Variables, read at import: LUCID_SIMULATOR_CHECKS (`all`, `none`, or some of races,uninitialized,bounds,alignment,barriers;

@@ -130,6 +130,21 @@ def test_each_part_is_saved_before_the_next(parts: dict[str, dict[str, Any]], tm
     assert list(json.loads(next(tmp_path.glob("*.json")).read_text())["parts"]) == ["compilation"]
 
 
+def test_what_was_found_is_saved_when_the_batch_is_ended(parts: dict[str, dict[str, Any]], tmp_path: pathlib.Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(name: str, where: str, seconds: float, facts: dict[str, Any], folder: pathlib.Path, update: Any) -> dict[str, Any]:
+        if name == "gate":
+            (folder / "gate.jsonl").write_text('{"name": "first"}\n{"name": "cut')
+            raise SystemExit
+        return parts[name]
+
+    monkeypatch.setattr(batch, "run_part", ended)
+    with pytest.raises(SystemExit):
+        Batch(100, list(SHARES), folder=tmp_path, quiet=True).run()
+    found = json.loads(next(tmp_path.glob("*.json")).read_text())["parts"]
+    assert list(found) == ["compilation", "gate"] and found["gate"] == {"rows": [{"name": "first"}], "end": "cut off"}
+
+
 def test_what_a_part_has_found_is_saved_meanwhile(parts: dict[str, dict[str, Any]], tmp_path: pathlib.Path,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     answer = batch.run_part
@@ -213,11 +228,33 @@ def test_outcomes_of_tests(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPat
     given = part.Time("tests", 9.0, {"pytest": True, "timeout": False})
     rows = list(suite._called(given, f"{tmp_path}/test_some.py", set()))
     assert [row["test"].rpartition(":")[2] for row in rows[:-1]] == ["test_bad"]
-    assert "assert 1 == 2" in rows[0]["error"]
+    assert "assert 1 == 2" in rows[0]["error"] and rows[0]["message"].startswith("assert 1 == 2")
     assert rows[-1]["counts"] == {"passed": 1, "failed": 1} and not rows[-1]["complete"]
-    assert "cut off" in "\n".join(tables._tests(rows))
+    assert [name.rpartition(":")[2] for name in rows[-1]["under_way"]] == ["test_long"]
+    page = "\n".join(tables._tests(rows))
+    assert "cut off" in page and "test_long`" in page and "test_bad`: assert 1 == 2" in page
     rows = list(suite._called(part.Time("tests", 60.0, {}), f"{tmp_path}/test_broken.py", set()))
-    assert "nothing_of_that_name" in rows[0]["error"] and rows[-1]["complete"]
+    assert "nothing_of_that_name" in rows[0]["error"] and "nothing_of_that_name" in rows[0]["message"] and rows[-1]["complete"]
+    assert rows[-1]["under_way"] == []
+
+
+def test_an_error_keeps_its_beginning_and_its_end() -> None:
+    text = "E   assert 1e-3 < 1e-4\n" + "and where that is from\n" * 1000 + "2 failed"
+    short = outcomes.shortened(text)
+    assert short.startswith("E   assert 1e-3 < 1e-4\n") and short.endswith("\n2 failed") and len(short) < 4000
+    assert outcomes.shortened("short") == "short"
+
+
+def test_the_summary_names_what_failed() -> None:
+    document = {"place": place.GPU, "parts": {
+        "gate": {"end": "done", "rows": [{"test": "a.py::test", "outcome": "failed", "message": "assert 1 == 2"}]},
+        "tuning": {"end": "done", "rows": [{"key": "a product", "wrong": ["(1, 2)"]}, {"key": "another", "wrong": []},
+                                           {"network": "LSTM", "failed": "ValueError: cpu"}]},
+        "rows": {"end": "done", "rows": [{"name": f"row {number}", "failed": "x"} for number in range(20)]}}}
+    text = tables.summary(document)
+    for line in ("FAILED a.py::test: assert 1 == 2", "FAILED a product: wrong: (1, 2)", "FAILED LSTM: ValueError: cpu", "and 8 more"):
+        assert f"    {line}\n" in f"{text}\n"
+    assert "another" not in text
 
 
 def test_a_worker_without_a_gpu_ends(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,8 +399,10 @@ def test_occupancy_and_estimates() -> None:
 def test_the_page_of_rows_that_were_not_run(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "rows.md"
     program = str(ROOT / "kernels" / "bench" / "gpu_rows.py")
-    subprocess.run([sys.executable, program, "--families", "targets.softmax_rows", "--output", str(path)], check=True)
+    subprocess.run([sys.executable, program, "--all", "--families", "targets.softmax_rows", "--output", str(path)], check=True)
     assert "softmax 4096x1000 forward | 1 | 0 |" in path.read_text()
+    subprocess.run([sys.executable, program, "--drop", "--output", str(path)], check=True)
+    assert "softmax 4096x1000 forward" not in path.read_text()
 
 
 @pytest.mark.skipif(not REAL or PathFinder.find_spec("cupy_backends") is None, reason="needs the real CuPy, and gcc")

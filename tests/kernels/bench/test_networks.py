@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 import lucid  # noqa: E402
 from bench.library import Library  # noqa: E402
-from bench.networks import INFERENCE, NETWORKS, QUICK  # noqa: E402
+from bench.networks import INFERENCE, NETWORKS, QUICK, _inference  # noqa: E402
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -29,6 +29,13 @@ def test_losses_and_gradients_match_pytorch(name: str) -> None:
         # By norms, as a rounding error may turn a ReLU or another maximum; that of a bias before a normalisation is rounding only.
         error = np.linalg.norm(parameter.grad.numpy() - expected)
         assert error < 1e-2 * max(np.linalg.norm(expected), 1e-3 * length), key
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_all_of_a_network_is_on_its_device(name: str) -> None:
+    library = Library("lucid", "meta")  # where nothing is computed, and a tensor of the CPU is as wrong as on a GPU
+    found = _inference(library, NETWORKS[name])()
+    assert found.device == "meta" and found.shape[0] > 0
 
 
 def test_what_is_measured_is_there() -> None:

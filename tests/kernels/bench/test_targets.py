@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import importlib
+import json
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import environment, run
+from bench import gpu_rows, run
 from bench.case import Case, Side, fastest, largest_error, load
 from bench.gpu_targets import large_models
 from bench.gpu_targets.bounds import gpu_bound
@@ -145,10 +147,22 @@ def test_the_sizes_of_adam_add_up() -> None:
 
 
 def test_the_page_of_rows_that_no_gpu_has_run_has_them_all(rows: dict[str, dict[str, float | None]]) -> None:
-    """`python kernels/bench/gpu_rows.py` writes it anew."""
-    text = (environment.ROOT / "kernels" / "bench" / "results" / "gpu_rows_not_run.md").read_text()
-    names = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][2:]
-    assert sorted(names) == sorted(name for family in rows.values() for name in family)
+    """`python kernels/bench/gpu_rows.py` writes it anew; with `--drop` it takes out those that a GPU has run since."""
+    names = [line.split("|")[1].strip() for line in gpu_rows.PAGE.read_text().splitlines() if line.startswith("| ")][2:]
+    run = gpu_rows.measured()
+    assert len(run) > 100
+    assert sorted(names) == sorted(name for family in rows.values() for name in family if name not in run)
+
+
+def test_rows_that_a_gpu_has_run(tmp_path: pathlib.Path) -> None:
+    rows = [{"name": "good", "ours": {}, "failure": ""}, {"name": "broken", "ours": {}, "failure": "ValueError"}, {"name": "missing"}]
+    for name, real in (("a-batch", True), ("b-batch", False), ("other", True)):
+        rows[0]["name"] = f"good {name}"
+        (tmp_path / f"{name}.json").write_text(json.dumps({"measured_on_a_gpu": real, "parts": {"rows": {"rows": rows}}}))
+    (tmp_path / "c-batch.json").write_text(json.dumps({"measured_on_a_gpu": True, "parts": {}}))
+    assert gpu_rows.measured(tmp_path) == {"good a-batch"}
+    page = "# Rows\n\n| row | us |\n| --- | --- |\n| good a-batch | 1 |\n| good | 2 |\n"
+    assert gpu_rows.without(page, {"good a-batch"}) == page.replace("| good a-batch | 1 |\n", "")
 
 
 def test_the_bounds_on_a_gpu(rows: dict[str, dict[str, float | None]]) -> None:

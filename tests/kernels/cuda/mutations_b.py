@@ -172,7 +172,7 @@ def check_unscale() -> None:
         for position in (None, 0, 4999, slice(None)):
             test_unscale.check(cp, multi_tensor_unscale, dtype, position)
         test_unscale.check(cp, multi_tensor_unscale, dtype, 17, np.inf)
-    test_unscale.test_strided_mixed_and_repeated_gradients(cp, multi_tensor_unscale)
+        test_unscale.test_strided_mixed_and_repeated_gradients(cp, multi_tensor_unscale, dtype)
 
 
 PHILOX, NUMBERS = "philox.cuh", "numbers.cuh"

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from .launched import launched
+
 SIZES = (3, 0, 300, 1, 5000, 64)
 #: Options after the learning rate, the weight decay and whether to climb; how many moments they need, and the numbers at first.
 CASES = {
@@ -175,20 +177,12 @@ def same(rows, others):
             np.testing.assert_array_equal(a, b)
 
 
-def launches():
-    from lucid_kernels.simulator.cupy_stand_in.kernels import launches
-
-    return launches
-
-
 def test_the_table_is_written_where_it_has_changed(cp, kernels):
     kernels.words._tables.clear()
     rows, counts = lists(cp, (5,) * 80), [[cp.asarray(np.float32(0))] for _ in range(80)]
 
     def written():
-        launches().clear()
-        adam(cp, kernels, rows, counts)
-        names = [entry[0] for entry in launches()]
+        names = launched(lambda: adam(cp, kernels, rows, counts))
         assert sum(name.startswith("multi_tensor") for name in names) == 1
         return names.count("store_words")
 
@@ -311,9 +305,8 @@ def test_one_order_of_dimensions_is_read_as_it_lies(cp, kernels):
 
     rows[0], rows[1], rows[2] = turned(rows[0], (2, 3, 4)), turned(rows[1], (2, 12, 1)), turned(rows[2], (1, 4, 6))
     for step in range(3):
-        launches().clear()
-        adam(cp, kernels, rows, [[float(step)]] * 3)
-        assert [entry[0].partition("<")[0] for entry in launches() if not entry[0].startswith("store")] == ["multi_tensor"]
+        names = launched(lambda count=float(step): adam(cp, kernels, rows, [[count]] * 3))
+        assert [name.partition("<")[0] for name in names if name != "store_words"] == ["multi_tensor"]
         adam(cp, kernels, expected, [[float(step)]] * 3)
     rows[2][1] = rows[2][1].copy(order="C")  # a gradient in another order
     for each in (rows, expected):

@@ -36,14 +36,15 @@ def test_against_float64(cp, schedule, unscale, dtype):
     check(cp, unscale, dtype, slice(None))
 
 
-def test_strided_mixed_and_repeated_gradients(cp, unscale):
-    first = np.arange(60, dtype=np.float32).reshape(6, 10)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_strided_mixed_and_repeated_gradients(cp, unscale, dtype):
+    first = np.arange(60).reshape(6, 10).astype(dtype)
     second, third = np.ones(7, np.float16), np.full(5, 3.0)
     arrays = [cp.asarray(first).T, cp.asarray(second), cp.asarray(third)]
     found, factor = cp.zeros((), np.float32), cp.asarray(np.float32(0.5))
     unscale(found, factor, *arrays, arrays[1])
     for array, before in zip(arrays, (first.T, second, third), strict=True):
-        np.testing.assert_array_equal(array.get(), before * 0.5)
+        np.testing.assert_array_equal(array.get().astype(np.float64), before.astype(np.float64) * 0.5)
     unscale(found, factor)
     assert not found.get()
     arrays[0][3, 3] = np.nan

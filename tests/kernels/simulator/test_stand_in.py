@@ -379,3 +379,46 @@ def test_what_is_captured_last_has_its_memory(cp: ModuleType) -> None:
         x[...] = number
         graph.launch()
         assert (y.get() == expected).all()
+
+
+def _linear(x: Any) -> Any:
+    from lucid_kernels.cuda.matmul import epilogues
+
+    return epilogues.linear(x, x, x[0].copy())
+
+
+def _product(x: Any) -> Any:
+    from lucid_kernels.cuda.matmul import products
+
+    return products.matmul(x, x)
+
+
+def _kernel(x: Any) -> Any:
+    from lucid_kernels.cuda.elementwise import elementwise
+
+    return elementwise.relu(x)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("call", [_linear, _product, _kernel])
+def test_every_call_notices_memory_that_is_gone(cp: ModuleType, call: Callable[[Any], Any]) -> None:
+    """A pool of the graph's own has it back and keeps it; any other pool gives it to somebody else."""
+    stream = cp.cuda.Stream(non_blocking=True)
+    call(cp.ones((8, 8), FLOAT))  # what is tried once, or compiled, is not captured
+    for allocator in (cp.cuda.MemoryPool(), cp.get_default_memory_pool()):
+        x = cp.ones((8, 8), FLOAT)
+        with stream, cp.cuda.using_allocator(allocator.malloc):
+            stream.begin_capture()
+            middle = x + 1
+            y = call(middle)
+            del middle
+            graph = stream.end_capture()
+        if not allocator.private:
+            with pytest.raises(RuntimeError, match="freed since the capture"):
+                graph.launch()
+            continue
+        graph.launch()
+        assert (y.get() == call(x + 1).get()).all()
+        del x
+        with pytest.raises(RuntimeError, match="freed since the capture"):
+            graph.launch()

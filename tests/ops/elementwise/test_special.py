@@ -86,6 +86,8 @@ def test_is_that_of_pytorch(name, dtype, device):
     try:
         expected_dtype, expected = outcome_of_each(torch, name, arrays, dtype)
     except (RuntimeError, TypeError) as error:
+        if "derivative" in str(error) and not torch.__version__.startswith("2.13"):
+            pytest.skip(f"PyTorch {torch.__version__} has not yet this gradient of the reference, 2.13")
         if name not in MORE_DTYPES:
             with pytest.raises(type(error)):
                 outcome(lucid, name, arrays, dtype, device)

@@ -7,8 +7,8 @@ It is stricter than CuPy, so that code which passes here does not fail on a GPU:
 - Reductions give 0-d device arrays, never NumPy scalars. Arithmetic and type promotion are NumPy 2's.
 - A kernel's arguments are compared with its signature; strided arrays are refused (CuPy would ignore the strides).
 - Fresh memory is NaN and lies between inaccessible pages.
-- A captured graph records and does not run; waiting for the device inside raises, and so does launching a graph whose
-  memory has been freed.
+- A captured graph records and does not run; waiting for the device inside raises, and so does launching a graph whose memory has
+  been freed to a pool that gives it to others: any but a pool of its own.
 
 As in CuPy, and not in NumPy, indices out of range in an index array wrap around: `x[array]`, `x[array] = value`, `take`,
 `take_along_axis`, `put`, `cupyx.scatter_add` and ``ufunc.at``. A single number out of range raises IndexError.

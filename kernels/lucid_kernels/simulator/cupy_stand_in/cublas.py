@@ -7,6 +7,7 @@ allocation.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -87,25 +88,31 @@ def gemmStridedBatchedEx(
     get_current_stream().flush()
     count_operation()
     gemm(transa, transb, m, n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype, ldc, strideC, batchCount,
-         computeType)
+         computeType)()
 
 
 def gemm(
     transa: int, transb: int, m: int, n: int, k: int, alpha: int, A: int, Atype: int, lda: int, strideA: int, B: int, Btype: int,
     ldb: int, strideB: int, beta: int, C: int, Ctype: int, ldc: int, strideC: int, batchCount: int, computeType: int,
-) -> None:  # fmt: skip
-    """The product itself, now. For the modules of this package."""
+) -> Callable[[], None]:  # fmt: skip
+    """The product as a function, of the matrices that lie there now: a graph that has captured it finds them also where its pool
+    has their memory back. For the modules of this package.
+    """
     compute_dtype: Any = np.float64 if computeType == CUBLAS_COMPUTE_64F else np.float32
     factor, keep = _host_scalar(alpha, compute_dtype), _host_scalar(beta, compute_dtype)
     a_type, b_type, c_type = _TYPES[Atype], _TYPES[Btype], _TYPES[Ctype]
     a_shape = (k, m) if transa else (m, k)
     b_shape = (n, k) if transb else (k, n)
-    launches.append((f"gemm {m}x{n}x{k}", (batchCount,), ()))
-    with np.errstate(all="ignore"):
-        for index in range(batchCount):
-            a = _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type)
-            b = _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type)
-            c = _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type)
-            a, b = (_factors(each, computeType, compute_dtype) for each in (a, b))
-            product = factor * ((a.T if transa else a) @ (b.T if transb else b))
-            c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
+    matrices = [(_matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type),
+                 _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type),
+                 _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type)) for index in range(batchCount)]
+
+    def run() -> None:
+        launches.append((f"gemm {m}x{n}x{k}", (batchCount,), ()))
+        with np.errstate(all="ignore"):
+            for *factors, c in matrices:
+                a, b = (_factors(each, computeType, compute_dtype) for each in factors)
+                product = factor * ((a.T if transa else a) @ (b.T if transb else b))
+                c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
+
+    return run

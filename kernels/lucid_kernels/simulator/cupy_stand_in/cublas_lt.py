@@ -159,14 +159,11 @@ def prepare(description: int, alpha: int, a: int, a_layout: int, b: int, b_layou
     epilogue = problem.epilogue
     used = [a, b, c, d, *[bias] * bool(epilogue & (_BIAS | _BIAS_GRADIENT | _SUMS_OF_B)), *[aux] * bool(epilogue & _AUX)]
     allocations = [memory.allocation_of(pointer, 1) for pointer in used]
-
-    def run() -> None:
-        _compute(problem, alpha, a, b, beta, c, d, bias, aux)
-
-    return run, allocations
+    return _task(problem, alpha, a, b, beta, c, d, bias, aux), allocations
 
 
-def _compute(problem: _Problem, alpha: int, a: int, b: int, beta: int, c: int, d: int, bias: int, aux: int) -> None:
+def _task(problem: _Problem, alpha: int, a: int, b: int, beta: int, c: int, d: int, bias: int, aux: int) -> Callable[[], None]:
+    """The product as a function, of the memory that lies there now, as `cublas.gemm`."""
     epilogue, compute = problem.epilogue, problem.types[0]
     sums: Any = np.float64 if compute == cublas.CUBLAS_COMPUTE_64F else np.float32
     kind = cublas._TYPES[problem.layouts[3][0]]
@@ -178,36 +175,45 @@ def _compute(problem: _Problem, alpha: int, a: int, b: int, beta: int, c: int, d
                    for each, place in ((left, _TRANSPOSE_A), (right, _TRANSPOSE_B)))
     rows, columns = result.shape
     leading = problem.attributes[_AUX_LEADING]
-    launches.append((f"gemm {rows}x{columns}x{left.shape[1]} epilogue {epilogue}", (1,), ()))
-    with np.errstate(all="ignore"):
-        x = factor * (cublas._factors(left, compute, sums) @ cublas._factors(right, compute, sums))
-        if keep:
-            x = x + keep * source.astype(sums)
-        if epilogue & _BIAS:
-            x = x + _vector(bias, rows, kind).astype(sums)[:, None]
-        if epilogue & (_GELU | _GELU_GRADIENT) and epilogue & _AUX:
-            saved = cublas._matrix(aux, rows, columns, leading, kind)
-        if epilogue & (_RELU | _RELU_GRADIENT) and epilogue & _AUX:
-            bits = bytes_at(aux, leading // 8 * columns).reshape(columns, leading // 8)
-        if epilogue & _RELU:
-            if epilogue & _AUX:
-                positive = np.zeros((columns, leading), bool)
-                positive[:, :rows] = ~(x.T <= 0)
-                bits[...] = np.packbits(positive, axis=1)
-            x = np.where((x > 0) if drops_nan else ~(x < 0), x, 0)
-        elif epilogue & _GELU:
-            if epilogue & _AUX:
-                saved[...] = x
-            x = _gelu(x)
-        elif epilogue & _RELU_GRADIENT:
-            x = np.where(np.unpackbits(bits, axis=1)[:, :rows].T, x, 0)
-        elif epilogue & _GELU_GRADIENT:
-            x = x * _gelu_gradient(saved.astype(sums))
-        if epilogue & _BIAS_GRADIENT:
-            _vector(bias, rows, kind)[...] = x.sum(1)
-        if epilogue & _SUMS_OF_B:
-            _vector(bias, columns, kind)[...] = right.astype(sums).sum(0)
-        result[...] = x
+    vector: Any = None
+    saved: Any = None
+    bits: Any = None
+    if epilogue & (_BIAS | _BIAS_GRADIENT | _SUMS_OF_B):
+        vector = _vector(bias, columns if epilogue & _SUMS_OF_B else rows, kind)
+    if epilogue & (_GELU | _GELU_GRADIENT) and epilogue & _AUX:
+        saved = cublas._matrix(aux, rows, columns, leading, kind)
+    if epilogue & (_RELU | _RELU_GRADIENT) and epilogue & _AUX:
+        bits = bytes_at(aux, leading // 8 * columns).reshape(columns, leading // 8)
+
+    def run() -> None:
+        launches.append((f"gemm {rows}x{columns}x{left.shape[1]} epilogue {epilogue}", (1,), ()))
+        with np.errstate(all="ignore"):
+            x = factor * (cublas._factors(left, compute, sums) @ cublas._factors(right, compute, sums))
+            if keep:
+                x = x + keep * source.astype(sums)
+            if epilogue & _BIAS:
+                x = x + vector.astype(sums)[:, None]
+            if epilogue & _RELU:
+                if epilogue & _AUX:
+                    positive = np.zeros((columns, leading), bool)
+                    positive[:, :rows] = ~(x.T <= 0)
+                    bits[...] = np.packbits(positive, axis=1)
+                x = np.where((x > 0) if drops_nan else ~(x < 0), x, 0)
+            elif epilogue & _GELU:
+                if epilogue & _AUX:
+                    saved[...] = x
+                x = _gelu(x)
+            elif epilogue & _RELU_GRADIENT:
+                x = np.where(np.unpackbits(bits, axis=1)[:, :rows].T, x, 0)
+            elif epilogue & _GELU_GRADIENT:
+                x = x * _gelu_gradient(saved.astype(sums))
+            if epilogue & _BIAS_GRADIENT:
+                vector[...] = x.sum(1)
+            if epilogue & _SUMS_OF_B:
+                vector[...] = right.astype(sums).sum(0)
+            result[...] = x
+
+    return run
 
 
 def _vector(address: int, size: int, kind: np.dtype) -> Any:

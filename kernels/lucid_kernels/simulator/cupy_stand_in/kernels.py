@@ -219,11 +219,12 @@ def _launch(
 ) -> None:
     pointers, keep_alive = function.pack(arguments)
     arrays = function.arrays(arguments)
+    buffers = [array._allocation.buffer for array in used]
 
     def launch(keep_alive: Any = keep_alive) -> None:
         function.launch(grid, block, pointers, shared_mem, arrays)
-        for array in used:
-            array.data.mem.check()
+        for buffer in buffers:
+            buffer.check()
 
     launches.append((function.name, tuple(grid), tuple(block)))
     stream = stream or get_current_stream()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -114,67 +115,79 @@ _live: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionar
 _by_zone: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()
 
 
+class _Unguarded:
+    """A buffer without zones around it."""
+
+    def __init__(self, nbytes: int) -> None:
+        self._bytes = np.full(nbytes + _UNIT, 0xFF, np.uint8)
+        self.address = -(-self._bytes.ctypes.data // _UNIT) * _UNIT
+        self._nbytes = nbytes
+
+    def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
+        offset = self.address - self._bytes.ctypes.data
+        return self._bytes[offset : offset + self._nbytes].view(dtype).reshape(shape)
+
+    def check(self) -> None:
+        pass
+
+
 class Allocation:
     """One block of device memory, freed with the last array on it.
 
-    Its buffer may live longer, inside a captured graph; the pool's books do not count that.
+    Its buffer may live longer, inside a captured graph; the pool's books do not count that. So what is captured keeps buffers,
+    and no block: the graph asks for them at each launch.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "device_id", "pool", "ptr", "size")
+    __slots__ = ("__weakref__", "buffer", "device_id", "pool", "ptr", "size")
 
     def __init__(self, nbytes: int, pool: MemoryPool) -> None:
         self.pool = pool
         pool.take(nbytes)
         self.size = nbytes
         self.device_id = 0
-        self._buffer: Any
-        if GUARD:
-            self._buffer = guard.Buffer(nbytes)
-            self.ptr = self._buffer.address
-        else:
-            self._buffer = np.full(nbytes + _UNIT, 0xFF, np.uint8)
-            self.ptr = -(-self._buffer.ctypes.data // _UNIT) * _UNIT
+        self.buffer: Any = (guard.Buffer if GUARD else _Unguarded)(nbytes)
+        self.ptr: int = self.buffer.address
         weakref.finalize(self, pool.give, nbytes).atexit = False
         _live[self.ptr] = self
         for zone in range(self.ptr // guard.ZONE, (self.ptr + nbytes) // guard.ZONE + 1):
             _by_zone[zone] = self
 
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
-        """The memory as a NumPy array."""
-        if GUARD:
-            return self._buffer.array(shape, dtype)
-        offset = self.ptr - self._buffer.ctypes.data
-        return self._buffer[offset : offset + self.size].view(dtype).reshape(shape)
-
-    def check(self) -> None:
-        """Raise SimulatorError when the bytes just past the block have been written."""
-        if GUARD:
-            self._buffer.check()
+        """The memory as a NumPy array, which keeps the buffer."""
+        found: np.ndarray = self.buffer.array(shape, dtype)
+        return found
 
     def poison(self) -> None:
         """Make it uninitialised again."""
         guard.fill_undefined(self.ptr, self.size)
 
 
-class Symbol(Allocation):
-    """The memory of a variable of a module, which it keeps loaded."""
+class _Variable:
+    """The bytes of a variable of a module, which it keeps loaded. Nothing is known of what lies behind it."""
 
-    __slots__ = ("_module",)
+    def __init__(self, module: Any, address: int, nbytes: int) -> None:
+        self._module, self.address, self._nbytes = module, address, nbytes
+
+    def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
+        memory: Any = (ctypes.c_uint8 * self._nbytes).from_address(self.address)
+        memory._owner = self
+        return np.ndarray(tuple(shape), dtype, memory)
+
+    def check(self) -> None:
+        pass
+
+
+class Symbol(Allocation):
+    """The memory of a variable of a module."""
+
+    __slots__ = ()
 
     def __init__(self, module: Any, ptr: int, size: int) -> None:
-        self._module = module
+        self.buffer = _Variable(module, ptr, size)
         self.pool = _default_pool
         self.device_id = 0
         self.ptr = ptr
         self.size = size
-
-    def check(self) -> None:
-        """Nothing is known of what lies behind it."""
-
-    def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
-        """The memory as a NumPy array."""
-        memory: Any = (ctypes.c_uint8 * self.size).from_address(self.ptr)
-        return np.ndarray(shape, dtype, memory)
 
 
 def allocation_of(address: int, nbytes: int) -> Allocation:
@@ -223,7 +236,7 @@ class MemoryPointer:
     def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
         """Fill `size` bytes. Raises ValueError when they leave the block."""
         self._check(size)
-        self._run(lambda: ctypes.memset(self.ptr, value, size), stream)
+        self._run(functools.partial(ctypes.memset, self.ptr, value, size), stream)
 
     def memset(self, value: int, size: int) -> None:
         """Fill `size` bytes, not through the current stream. Raises RuntimeError inside a capture."""
@@ -234,7 +247,7 @@ class MemoryPointer:
         """Copy `size` bytes of device memory. Raises ValueError when they leave a block."""
         self._check(size)
         src._check(size)
-        self._run(lambda: ctypes.memmove(self.ptr, src.ptr, size), stream, [src.mem])
+        self._run(functools.partial(ctypes.memmove, self.ptr, src.ptr, size), stream, [src.mem])
 
     def copy_from_device(self, src: MemoryPointer, size: int) -> None:
         """Copy `size` bytes of device memory and wait. Raises RuntimeError inside a capture."""

@@ -7,7 +7,6 @@ lies in no block is an error. cuBLAS by address may be captured, as on a GPU, wh
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
 import threading
 from collections.abc import Callable
@@ -31,7 +30,8 @@ def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
     values = bytearray(offsets[-1] or 1)
     base = ctypes.addressof(ctypes.c_char.from_buffer(values))
     pointers = (ctypes.c_void_p * len(offsets))(*[base + offset for offset in offsets])
-    arrays, allocations = [], []
+    arrays: list[Any] = []
+    allocations: list[memory.Allocation] = []
     for place, (code, size) in enumerate(zip(kernel.signature, kernel.sizes, strict=True)):
         ctypes.memmove(base + offsets[place], parameters[place], size)
         if code[0] == "*":
@@ -40,10 +40,12 @@ def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
             arrays.append((address, allocation.ptr + allocation.size - address, code[1] == "m", kernel.parameters[place]))
             allocations.append(allocation)
 
+    buffers = [allocation.buffer for allocation in allocations]
+
     def launch(keep_alive: Any = values) -> None:
         kernel.launch(grid, block, pointers, shared, arrays)
-        for allocation in allocations:
-            allocation.check()
+        for buffer in buffers:
+            buffer.check()
 
     launches.append((kernel.name, grid, block))
     _run(launch, allocations)
@@ -52,14 +54,8 @@ def _launch(function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
 
 def _product(handle: int | None, *arguments: Any) -> int:
     *most, _ = arguments
-    allocations = [memory.allocation_of(most[place], 1) for place in (6, 10, 15)]
-    # What is captured finds its matrices by their addresses when it runs, also where the pool of the graph has them back.
-    _run(functools.partial(_multiply, allocations, most), allocations)
+    _run(cublas.gemm(*most), [memory.allocation_of(most[place], 1) for place in (6, 10, 15)])
     return 0
-
-
-def _multiply(keep_alive: list[Any], arguments: list[Any]) -> None:
-    cublas.gemm(*arguments)
 
 
 def _product_lt(handle: int | None, *arguments: Any) -> int:

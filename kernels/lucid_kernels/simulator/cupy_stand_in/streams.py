@@ -34,7 +34,7 @@ class Graph:
     """What a stream has captured. Only `Stream.end_capture` makes one."""
 
     _tasks: list[Task]
-    _memory: list[tuple[Any, Any]]  # references to an allocation and its pool
+    _memory: list[tuple[Any, Any, Any]]  # references to an allocation and its pool, and the buffer
 
     def __init__(self) -> None:
         raise NotImplementedError("created by stream capture only")
@@ -47,12 +47,14 @@ class Graph:
         return graph
 
     def add(self, task: Task, allocations: Iterable[Any]) -> None:
-        """Record an operation that uses `allocations`. For the modules of this package."""
+        """Record an operation that uses `allocations`, whose buffers live on. `task` must not hold them, or what is freed is not
+        noticed. For the modules of this package.
+        """
         self._tasks.append(task)
         for allocation in allocations:
             # A private pool that is still alive keeps a freed block to itself; the default pool gives it to anybody.
             pool = weakref.ref(allocation.pool) if allocation.pool.private else None
-            self._memory.append((weakref.ref(allocation), pool))
+            self._memory.append((weakref.ref(allocation), pool, allocation.buffer))
 
     def launch(self, stream: Stream | None = None) -> None:
         """Run the captured operations. Raises RuntimeError when memory that they use has been freed."""
@@ -64,7 +66,7 @@ class Graph:
             self._run()
 
     def _run(self) -> None:
-        for allocation, pool in self._memory:
+        for allocation, pool, _ in self._memory:
             if allocation() is None and (pool is None or pool() is None):
                 raise RuntimeError(
                     "graph launch: memory used by the captured operations was freed since the capture "

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 MESSAGE = "bounds test: index {value} is not below {limit}"
-DTYPES = [np.int8, np.uint8, np.int32, np.int64, np.uint64]
+DTYPES = [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]
 
 
 @pytest.fixture

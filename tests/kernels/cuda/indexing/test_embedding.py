@@ -44,8 +44,9 @@ def test_strides_out_and_special_values(cp, schedule, embedding_grad):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_halves_are_rounded_once(cp, schedule, embedding_grad, dtype):
-    g = np.full((300, 2), 1 / 3).astype(dtype)
+@pytest.mark.parametrize("width", [2, 8])
+def test_halves_are_rounded_once(cp, schedule, embedding_grad, dtype, width):
+    g = np.full((300, width), 1 / 3).astype(dtype)
     found = embedding_grad(cp.asarray(g), cp.zeros(300, np.int64), rows=1, padding_idx=None).get()
     np.testing.assert_array_equal(found, g.astype("f4").cumsum(0, dtype="f4")[-1:].astype(dtype))
 

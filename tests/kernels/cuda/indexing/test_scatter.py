@@ -78,7 +78,7 @@ def check_at(cp, kernels, dtype, in_order):
 
 
 @pytest.mark.parametrize("in_order", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.int64, np.complex64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16, np.int64, np.int32, np.complex64])
 def test_at_arrays_of_indices(cp, kernels, dtype, in_order):
     check_at(cp, kernels, dtype, in_order)
 
@@ -97,6 +97,27 @@ def test_written_once(cp, kernels, dtype):
     rows = np.array([3, 1])
     x[rows] = source[:2, :1]
     np.testing.assert_array_equal(kernels.index_put(given[0], cp.asarray(source[:2, :1]), cp.asarray(rows), dims=(0,)).get(), x)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_written_at_arrays_of_indices(cp, kernels, dtype, count):
+    x, indices = values((4, 5, 6), dtype), (np.array([3, 0, 2]), np.array([1, 4, 4]), np.array([5, 0, 1]))[:count]
+    source = values(x[indices].shape, dtype, 1)
+    found = kernels.index_put(cp.asarray(x), cp.asarray(source), *map(cp.asarray, indices), dims=tuple(range(count)))
+    x[indices] = source
+    np.testing.assert_array_equal(found.get(), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_are_added_in_order(cp, kernels, dtype):
+    """So many that they are sorted by their places."""
+    x, source = values((7,), dtype), values((1100,), dtype, 1)
+    index = np.random.default_rng(2).integers(0, 7, 1100)
+    expected = widened(x)
+    np.add.at(expected, index, widened(source))
+    given = cp.asarray(x), cp.asarray(index), cp.asarray(source)
+    check(kernels.scatter(*given, axis=0, accumulate=True, in_order=True), expected, dtype)
 
 
 def check_placed(cp, kernels, dtype, shape, axis):

@@ -102,11 +102,13 @@ def test_strides_and_out(kernel, cp, reduction):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_halves_are_rounded_once(kernel, cp, dtype):
-    x, target, weight = data((4, 31), dtype)
-    loss, grad = run(kernel, cp, x, target, weight)
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize("shape", [(4, 31), (4, 32), (3, 7, 11)], ids=["rows", "packs", "columns"])
+def test_halves_are_rounded_once(kernel, cp, dtype, reduction, shape):
+    x, target, weight = data(shape, dtype)
+    loss, grad = run(kernel, cp, x, target, weight, reduction=reduction)
     assert loss.dtype == grad.dtype == dtype
-    wide = run(kernel, cp, x.astype(np.float32), target, weight.astype(np.float32))
+    wide = run(kernel, cp, x.astype(np.float32), target, weight.astype(np.float32), reduction=reduction)
     for a, b in zip((loss, grad), wide, strict=True):
         np.testing.assert_array_equal(a.get().astype(np.float32), b.get().astype(dtype).astype(np.float32))
 

@@ -316,13 +316,16 @@ def test_an_activation_is_not_tried_in_a_capture(table, cp, monkeypatch):
     x, weight, bias = (cp.asarray(data(shape, np.float32, seed)) for seed, shape in enumerate(((6, 5), (8, 5), (8,))))
     table["linear_relu"](x, weight, bias), table["linear"](x, weight, bias)
     stream = cp.cuda.Stream(non_blocking=True)
+    cp.cuda.Device().synchronize()  # such a stream does not wait for the default one
     for tried in (True, False):
         if not tried:
             monkeypatch.setattr(epilogues, "tried", {})
+        pool = cp.cuda.MemoryPool()  # what is captured keeps its memory, of results between the steps too
         with stream:
-            stream.begin_capture()
-            y = table["linear_relu"](x, weight, bias)
-            graph = stream.end_capture()
+            with cp.cuda.using_allocator(pool.malloc):
+                stream.begin_capture()
+                y = table["linear_relu"](x, weight, bias)
+                graph = stream.end_capture()
             graph.launch()
             stream.synchronize()
         close(y, np.maximum(x.get() @ weight.get().T + bias.get(), 0), np.float32, 5)
@@ -333,6 +336,7 @@ def test_it_can_be_captured(table, cp):
     other = weight[:, 0].copy()
     table["linear"](x, weight, bias)
     stream = cp.cuda.Stream(non_blocking=True)
+    cp.cuda.Device().synchronize()  # such a stream does not wait for the default one
     with stream:
         stream.begin_capture()
         y = table["linear"](x, weight, bias)

@@ -109,6 +109,7 @@ def test_a_product_can_be_captured(matmul, cp):
     a, b = cp.asarray(np.eye(3, dtype=np.float32)), cp.asarray(np.arange(9, dtype=np.float32).reshape(3, 3))
     matmul(a, b)
     stream = cp.cuda.Stream(non_blocking=True)
+    cp.cuda.Device().synchronize()  # such a stream does not wait for the default one
     with stream:
         stream.begin_capture()
         product = matmul(a, b)

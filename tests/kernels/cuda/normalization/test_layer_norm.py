@@ -141,7 +141,7 @@ def test_strides_and_out(layer_norm, cp):
 @pytest.mark.parametrize("parameters", ["half", "float32"])
 def test_halves_are_rounded_once(layer_norm, cp, dtype, parameters):
     unit = float(ml_dtypes.finfo(dtype).eps) * 0.51
-    for shape in ((9, 33), (3, 64), (1, 3000), (130, 16)):
+    for shape in ((9, 33), (3, 64), (1, 3000), (130, 16), (130, 17)):
         g, x, weight, bias = data(shape, 1, dtype)
         if parameters == "float32":
             weight, bias = weight.astype(np.float32), bias.astype(np.float32)

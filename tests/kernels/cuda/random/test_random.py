@@ -198,9 +198,10 @@ def check_stored(cp):
     at = cp.asarray(np.array([SEED, OFFSET], np.uint64).view(np.int64))
     stored, place = dict(seed=cuda.Stored(at.data.ptr), offset=7), dict(seed=SEED, offset=OFFSET + 7)
     for dtype in (np.float32, np.float64):
-        x = cp.asarray(np.random.default_rng(0).standard_normal(1001).astype(dtype))
         for draw in (cuda.random_uniform, cuda.random_normal, cuda.random_exponential):
             same_bits(draw(shape=(1001,), dtype=dtype, **stored), draw(shape=(1001,), dtype=dtype, **place).get())
+    for dtype in (np.float32, np.float64, *HALVES):
+        x = cp.asarray(np.random.default_rng(0).standard_normal(1001).astype(dtype))
         same_bits(cuda.dropout(x, p=0.3, **stored), cuda.dropout(x, p=0.3, **place).get())
     bounds = dict(shape=(1001,), dtype=np.int64, low=-5, high=2**40)
     same_bits(cuda.random_integers(**bounds, **stored), cuda.random_integers(**bounds, **place).get())
