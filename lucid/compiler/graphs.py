@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import backends
+from ..optim._captured import CapturedStep
 from ..tensor import Tensor
 from .recorder import Recorder
 from .symbols import Symbol
@@ -25,7 +26,7 @@ from .symbols import Symbol
 LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
 _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
-_CAPTURED = frozenset(("kernel", "constant", "redraw"))
+_CAPTURED = frozenset(("kernel", "constant", "redraw", "step"))
 _COPIED = frozenset(("memory", "variable", "return"))
 _HOLDING = 3  # references to a gradient of which nobody else knows: its tensor's, a variable's and an argument's
 _MOST = 4  # captures of one plan, whose gradients lie elsewhere each time
@@ -102,8 +103,10 @@ class Graphs:
         self._fixed: list[tuple[Symbol, Any]] = []  # gradients that are read where they lie: weak references
         self._gradients: list[tuple[Any, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
         self._lent: Any = None  # a weak reference to what is left for a backward
-        self._names = names
+        self._names = dict(names)
         self._slots = recorder.slots
+        self._steps: list[CapturedStep] = []
+        lines = self._with_steps(lines, recorder)
         self._segments = _segments(lines, draws, resumes)
         self._escaping = {symbol for line in lines if line.kind in _COPIED for symbol in line.symbols}
         self.made = own = {symbol for segment in self._segments for symbol in segment.outputs}
@@ -122,6 +125,41 @@ class Graphs:
         self._targets = self._handed_out(lines)
         self._run = self._made(lines) if self.refused is None else None
 
+    def _with_steps(self, lines: list[Line], recorder: Recorder) -> list[Line]:
+        """`lines`, with the steps of optimizers as kernels where they are no more than that."""
+        gradients: dict[Symbol, Symbol | None] = {}  # at the line
+        places = {id(tensor): ("state", number) for number, tensor in enumerate(recorder.state)}
+
+        def params(optimizer: Any) -> list[Tensor] | None:
+            found = []
+            for group in optimizer.param_groups:
+                for param in group["params"]:
+                    place = places.get(id(param))
+                    if place in gradients:
+                        found += [] if gradients[place] is None else [param]
+                    elif recorder.had_gradient(param) is not False:
+                        return None
+            return found
+
+        changed: list[Line] = []
+        replaced = None
+        for line in lines:
+            if line.event is replaced:
+                continue
+            if line.kind == "grad":
+                gradients[line.event[1]] = line.event[2]
+            step = CapturedStep.of(line.event[1], line.event[2], params) if line.kind == "host" else None
+            if step is None:
+                changed.append(line)
+                continue
+            replaced = line.event
+            symbols: list[Symbol] = [gradients[places[id(param)]] for param in step.params]  # type: ignore[misc]
+            name = f"step{len(self._steps)}"
+            self._names[name] = step
+            self._steps.append(step)
+            changed.append(Line("step", f"{name}.launch([{', '.join(map(_variable, symbols))}])", symbols, line.event))
+        return changed
+
     def _is_copied(self, symbol: Symbol, moving: set[int]) -> bool:
         """Whether an array that no graph makes is copied to where graphs read it."""
         return symbol[0] in ("arg", "slot") or (symbol[0] == "state" and symbol[1] in moving)
@@ -135,6 +173,10 @@ class Graphs:
         if self.refused is not None:
             return f"no CUDA graphs: {self.refused}"
         return f"{len(self._segments)} CUDA graphs" if self._graphs else "not captured yet"
+
+    def drawn(self) -> list[str]:
+        """The graphs for Graphviz, as CUDA writes them; CuPy alone can."""
+        return [graph.drawn() for graph, _ in self._graphs]
 
     # ---- whether they may be launched ----------------------------------------------------------------------------
     def serve(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
@@ -150,7 +192,11 @@ class Graphs:
             return False
         if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
             return False
-        return all(self._is_free(*place, given, state) for place in self._gradients)
+        if not all(self._is_free(*place, given, state) for place in self._gradients):
+            return False
+        for step in self._steps:
+            step.bring()
+        return True
 
     def _are_ready(self, lie: Callable[[], bool], array_of: Callable[[Symbol], Any]) -> bool:
         """Whether there are graphs for the current stream, of what lies as it did then; they are captured if not."""
@@ -175,7 +221,9 @@ class Graphs:
         return True
 
     def _lie(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
-        """Whether gradients that are read lie where they lay."""
+        """Whether gradients that are read, and what optimizers have, lie where they lay."""
+        if not all([step.holds() for step in self._steps]):
+            return False
         for (kind, number), array in self._fixed:
             grad = (given if kind == "arg_grad" else state)[number]._grad
             if grad is None or grad._array is not array():
@@ -195,6 +243,8 @@ class Graphs:
         gpu.prepare_capture()
         self._graphs, self._static, self._gradients = [], {}, []
         pool = gpu.make_graph_pool()
+        for step in self._steps:
+            step.prepare()
         arrays: dict[Symbol, Any] = {}
         for segment in self._segments:
             for symbol in segment.inputs:
@@ -291,6 +341,8 @@ class Graphs:
                     text.append(f" {line.text}")
                 if id(line) in following:
                     segment = next(segments)
+                if line.kind == "step":
+                    waiting.append(f" {line.text.partition('.')[0]}.done()")
                 continue
             if segment is not None and line.kind == "host":
                 text += self._launched(segment)

@@ -231,6 +231,10 @@ class Plan:
                     mark_inference(leaf)
         return tree_unflatten(leaves, self.spec)
 
+    def fuse_at_next_call(self) -> None:
+        """Let elementwise operations become one kernel each at the next call, and not after some hundred."""
+        self._until_fused = min(self._until_fused, 1)
+
     def _fuse(self) -> bool:
         """Put one kernel in the place of elementwise operations, where that can be; whether it was done."""
         changed = [function.fuse() for function in self.functions]

@@ -92,6 +92,7 @@ class Graph:
         self._stream = cupy.cuda.Stream(non_blocking=True) if stream is None else stream
         self._graph: Any = None
         self._entered: list[Any] = []
+        self._kept: list[Any] = []  # arrays that were made for it, out of its pool
 
     def begin(self) -> None:
         """Capture what is asked for from now on. Raises CuPy's errors."""
@@ -105,6 +106,7 @@ class Graph:
         except BaseException:
             self._leave()
             raise
+        words.kept[self._stream.ptr] = self._kept
 
     def end(self) -> None:
         """Make the graph. Raises CUDA's error if the capture was spoilt."""
@@ -123,6 +125,7 @@ class Graph:
             self._leave()
 
     def _leave(self) -> None:
+        words.kept.pop(self._stream.ptr, None)
         for context in reversed(self._entered):
             context.__exit__(None, None, None)
         self._entered = []
@@ -138,6 +141,11 @@ class Graph:
         versions.all_written()
         launch.error_flag()
 
+    def drawn(self) -> str:
+        """The graph for Graphviz, as CUDA writes it."""
+        return str(self._graph.debug_dot_str(0))
+
     def reset(self) -> None:
         """Let go of the graph."""
         self._graph = None
+        self._kept = []
