@@ -9,6 +9,7 @@ for backward lies where its graphs write it: as long as a backward may read that
 """
 from __future__ import annotations
 
+import math
 import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +22,7 @@ from .. import backends
 from ..optim._captured import CapturedStep
 from ..tensor import Tensor
 from .recorder import Recorder
-from .symbols import Symbol
+from .symbols import Symbol, Use
 
 LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
@@ -106,7 +107,7 @@ class Graphs:
         self._names = dict(names)
         self._slots = recorder.slots
         self._steps: list[CapturedStep] = []
-        lines = self._with_steps(lines, recorder)
+        lines = _without_ones(self._with_steps(lines, recorder), recorder)
         self._segments = _segments(lines, draws, resumes)
         self._escaping = {symbol for line in lines if line.kind in _COPIED for symbol in line.symbols}
         self.made = own = {symbol for segment in self._segments for symbol in segment.outputs}
@@ -401,6 +402,41 @@ def _segments(lines: list[Line], known: Sequence[int], resumes: int) -> list[_Se
             if here is not None and maker is not here and symbol not in here.inputs:
                 here.inputs.append(symbol)
     return segments
+
+
+def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
+    """`lines` without products with an array of one 1, as a gradient begins with: what is multiplied has the bits already."""
+    last = {symbol: line for line in lines for symbol in line.symbols}
+    ones: dict[Symbol, Line] = {}
+    changed: list[Line] = []
+    for line in lines:
+        event = line.event
+        if line.kind != "kernel" or event[1] not in ("fill", "mul"):
+            changed.append(line)
+            continue
+        _, name, _, operands, attributes, _, outputs, many, _ = event
+        result = outputs[0]
+        is_new = not many and result is not None and result[0] == "slot" and recorder.owners[result[1]] == result[1]
+        if name == "fill" and is_new and attributes == {"value": 1} and math.prod(recorder.slots[result[1]][1]) == 1:
+            ones[result] = line
+        elif name == "mul" and is_new and not attributes:
+            factor, kept = _apart(operands, ones)
+            if kept is not None and last[kept] is line and recorder.owners[kept[1]] == kept[1] and (
+                    recorder.slots[kept[1]] == recorder.slots[result[1]] and recorder.slots[factor[1]][2] == (
+                    recorder.slots[result[1]][2]) and recorder.slots[result[1]][2].kind != "c"):
+                line = Line("kernel", f"{_variable(result)} = {_variable(kept)}", [kept, result], event)
+        changed.append(line)
+    read = {symbol for line in changed if line not in ones.values() for symbol in line.symbols}
+    return [line for line in changed if not any(line is one and symbol not in read for symbol, one in ones.items())]
+
+
+def _apart(operands: Sequence[Any], ones: dict[Symbol, Line]) -> tuple[Any, Any]:
+    """Of the operands of a product that which is among the `ones`, and the other; None if that is not an array of its own."""
+    symbols = [operand.symbol if isinstance(operand, Use) else None for operand in operands]
+    for factor, kept in (symbols, symbols[::-1]):
+        if factor in ones and kept is not None and kept[0] == "slot" and kept not in ones:
+            return factor, kept
+    return None, None
 
 
 def _is_dense(array: Any) -> bool:

@@ -65,7 +65,6 @@ class CapturedStep:
                 return False
             self._groups.append(found)
             self.params += params
-        self._holds = self._test()
         return bool(self.params)
 
     def _test(self) -> Callable[[], bool]:
@@ -103,6 +102,7 @@ class CapturedStep:
             raise ValueError(f"step() of {type(self._optimizer).__name__} is not what it was when it was recorded")
         for group in self._groups:
             group.prepare()
+        self._holds = self._test()
 
     def launch(self, grads: Sequence[Any]) -> None:
         """Take the step with these arrays of gradients."""

@@ -157,13 +157,14 @@ def _beside(eager: Callable[[], Any], call: Callable[[], Any]) -> float:
     return statistics.median(ratios)
 
 
-def recordings(lib: Any, eager: Callable[[], Any], call: Callable[[], Any], compiled: Any) -> tuple[float, float]:
+def recordings(lib: Any, eager: Callable[[], Any], call: Callable[[], Any], compiled: Any, rounds: int = 9
+               ) -> tuple[float, float]:
     """How long the first two calls take beside an eager one. Behind them there is a plan, and its graphs."""
-    rounds = []
-    for _ in range(9):
+    times = []
+    for _ in range(rounds):
         lib.compiler.reset(compiled)
-        rounds.append((_seconds(eager), _seconds(call), _seconds(call)))
-    alone, first, second = (min(times) for times in zip(*rounds))
+        times.append((_seconds(eager), _seconds(call), _seconds(call)))
+    alone, first, second = map(min, zip(*times, strict=True))
     for _ in range(4):
         call()
     return first / alone, second / alone
@@ -187,12 +188,13 @@ def _step(library: Library, network: Any) -> Callable[[], Any]:
     return _compiled(library, lambda compiled: compiled(training_step(library, network)))
 
 
-def fastest_layout(library: Library, network: Any, make: Callable[..., Callable[[], Any]]) -> Callable[[], Any]:
-    """What `make` makes of a network in the memory layout in which it is fastest."""
+def fastest_layout(library: Library, network: Any, make: Callable[..., Callable[[], Any]], seconds: float = 0.15
+                   ) -> Callable[[], Any]:
+    """What `make` makes of a network in the memory layout in which it is fastest, as so many seconds of each show."""
     of_images = getattr(network, "of_images", False) or len(getattr(network, "image", ())) == 3
     layouts = library.layouts() if of_images else ("NCHW",)
     calls = {layout: make(library, network, layout) for layout in layouts}
-    return calls[fastest(calls, library.lib.cuda.synchronize if library.device != "cpu" else lambda: None)]
+    return calls[fastest(calls, library.lib.cuda.synchronize if library.device != "cpu" else lambda: None, seconds)]
 
 
 def _beside_torch_compile(side: Side, name: str) -> Case:

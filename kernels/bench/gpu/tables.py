@@ -171,7 +171,7 @@ def _compile(rows: Rows) -> list[str]:
     lines = _failures(rows) + _table(columns, found)
     for row in found:
         counts = ", ".join(f"{count} {name}" for name, count in row["nodes"].items())
-        lines += ["", f"{row['name']}: {'; '.join(row['summary'])}." + (f" Nodes: {counts}." if counts else "")]
+        lines += ["", f"{row['name']}: {row['graphs']}, {row['fused']} fused kernels." + (f" Nodes: {counts}." if counts else "")]
     return lines
 
 
