@@ -160,7 +160,7 @@ def prepare(description: int, alpha: int, a: int, a_layout: int, b: int, b_layou
     used = [a, b, c, d, *[bias] * bool(epilogue & (_BIAS | _BIAS_GRADIENT | _SUMS_OF_B)), *[aux] * bool(epilogue & _AUX)]
     allocations = [memory.allocation_of(pointer, 1) for pointer in used]
 
-    def run() -> None:
+    def run(keep_alive: Any = allocations) -> None:  # of what is captured, also where the pool of the graph has them back
         _compute(problem, alpha, a, b, beta, c, d, bias, aux)
 
     return run, allocations
