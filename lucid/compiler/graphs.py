@@ -30,6 +30,7 @@ _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "
 _CAPTURED = frozenset(("kernel", "constant", "redraw", "step"))
 _COPIED = frozenset(("memory", "variable", "return"))
 _HOLDING = 3  # references to a gradient of which nobody else knows: its tensor's, a variable's and an argument's
+_LOSSES = frozenset(("cross_entropy",))  # kernels that compute a gradient together with the loss
 _MOST = 4  # captures of one plan, whose gradients lie elsewhere each time
 
 
@@ -405,12 +406,17 @@ def _segments(lines: list[Line], known: Sequence[int], resumes: int) -> list[_Se
 
 
 def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
-    """`lines` without products with an array of one 1, as a gradient begins with: what is multiplied has the bits already."""
+    """`lines` without the products of gradients that a loss has computed with an array of one 1, as backward begins: these have
+    the bits already. Other arrays may have numbers that are too small for a product.
+    """
     last = {symbol: line for line in lines for symbol in line.symbols}
     ones: dict[Symbol, Line] = {}
+    computed: set[Symbol | None] = set()
     changed: list[Line] = []
     for line in lines:
         event = line.event
+        if event[0] == "kernel" and event[1] in _LOSSES:
+            computed.update(event[6])
         if line.kind != "kernel" or event[1] not in ("fill", "mul"):
             changed.append(line)
             continue
@@ -421,7 +427,7 @@ def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
             ones[result] = line
         elif name == "mul" and is_new and not attributes:
             factor, kept = _apart(operands, ones)
-            if kept is not None and last[kept] is line and recorder.owners[kept[1]] == kept[1] and (
+            if kept in computed and last[kept] is line and recorder.owners[kept[1]] == kept[1] and (
                     recorder.slots[kept[1]] == recorder.slots[result[1]] and recorder.slots[factor[1]][2] == (
                     recorder.slots[result[1]][2]) and recorder.slots[result[1]][2].kind != "c"):
                 line = Line("kernel", f"{_variable(result)} = {_variable(kept)}", [kept, result], event)
@@ -431,10 +437,10 @@ def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
 
 
 def _apart(operands: Sequence[Any], ones: dict[Symbol, Line]) -> tuple[Any, Any]:
-    """Of the operands of a product that which is among the `ones`, and the other; None if that is not an array of its own."""
+    """Of the operands of a product that which is among the `ones`, and the other; None twice if there is none."""
     symbols = [operand.symbol if isinstance(operand, Use) else None for operand in operands]
     for factor, kept in (symbols, symbols[::-1]):
-        if factor in ones and kept is not None and kept[0] == "slot" and kept not in ones:
+        if factor in ones:
             return factor, kept
     return None, None
 
