@@ -224,7 +224,7 @@ class Graphs:
 
     def _lie(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
         """Whether gradients that are read, and what optimizers have, lie where they lay."""
-        if not all([step.holds() for step in self._steps]):
+        if not all(step.holds() for step in self._steps):
             return False
         for (kind, number), array in self._fixed:
             grad = (given if kind == "arg_grad" else state)[number]._grad

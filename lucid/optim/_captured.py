@@ -93,7 +93,7 @@ class CapturedStep:
     # ---- for graphs ----------------------------------------------------------------------------------------------
     def holds(self) -> bool:
         """Whether what has been captured is the step that the optimizer would take now."""
-        return self._holds is not None and self._holds() and all([group.is_same() for group in self._groups])
+        return self._holds is not None and self._holds() and all(group.is_same() for group in self._groups)
 
     def prepare(self) -> None:
         """Get ready for a capture, before it begins. Raises ValueError if a graph cannot take the step."""

@@ -62,7 +62,7 @@ def row(name: str, network: Any, has_torch: bool, rounds: int = _ROUNDS, seconds
         compare(ours, eager, compiled)
     except AssertionError as error:
         found["failed"] = str(error)
-    found |= {"graphs": compiled.summary().splitlines()[1], "nodes": nodes(compiled),
+    found |= {"graphs": [*compiled.summary().splitlines(), ""][1], "nodes": nodes(compiled),
               "fused": sum(len(function.fused) for plan in compiled.plans for function in plan.functions)}
     sides: dict[str, Callable[[], Any]] = {"ours": eager, "compiled": compiled}
     if has_torch:
@@ -116,7 +116,7 @@ def labels_of(dot: str) -> list[str]:
 
 def short(label: str) -> str:
     """The name in a label, without the namespaces, parameters and return type that the compiler has written into it."""
-    word = next((word for word in re.split(r"[\s|{}]+|\\n", label) if word and not word.isdigit()), "?")
+    word = next((word for word in re.split(r"[\s|{}]+|\\n", label) if word and not word.isdigit() and word != "void"), "?")
     if not word.startswith("_Z"):
         return word
     names, rest = [], re.sub(r"^_ZN?K?", "", word)
