@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from sys import getrefcount
 from typing import Any
@@ -107,6 +108,7 @@ class Graphs:
         self._lent: Any = None  # a weak reference to what is left for a backward
         self._names = dict(names)
         self._slots = recorder.slots
+        self._growth = _growth(recorder)
         self._steps: list[CapturedStep] = []
         lines = _without_ones(self._with_steps(lines, recorder), recorder)
         self._segments = _segments(lines, draws, resumes)
@@ -260,13 +262,15 @@ class Graphs:
             for symbol in segment.inputs:
                 if symbol not in arrays:  # the result of a step, which is copied here
                     arrays[symbol] = self._static[symbol] = gpu.ndarray(*self._slots[symbol[1]][1:])
-            draws = gpu.Draws(len(segment.draws)) if segment.draws else None
+            draws = gpu.Draws([self._growth[number] for number in segment.draws]) if segment.draws else None
             function = self._function(segment)
             graph = gpu.Graph(pool)
             graph.begin()
             try:
                 seeds = [] if draws is None else [draws.seed(place) for place in range(len(segment.draws))]
                 found = function(*[arrays[symbol] for symbol in segment.inputs], *seeds)
+                if draws is not None:
+                    draws.advance()
             except BaseException:
                 graph.abandon()
                 raise
@@ -368,6 +372,19 @@ class Graphs:
             text.append(f" {place}[1].store([{pairs}])")
         text.append(f" {place}[0].launch()")
         return text + [f" {_variable(symbol)} = static[{symbol!r}]" for symbol in segment.outputs]
+
+
+def _growth(recorder: Recorder) -> list[int]:
+    """How much further each draw begins in the next call: by all that a call takes of its generator."""
+    generators: list[Any] = []
+    taken: Counter[int] = Counter()
+    for event in recorder.events:
+        if event[0] == "draw":
+            generators.append(event[1])
+            taken[id(event[1])] += event[2]
+        elif event[0] == "redraw":
+            generators.append(generators[event[1]])
+    return [taken[id(generator)] for generator in generators]
 
 
 def _segments(lines: list[Line], known: Sequence[int], resumes: int) -> list[_Segment]:
