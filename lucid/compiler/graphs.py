@@ -176,7 +176,8 @@ class Graphs:
         """How many graphs there are, or why there are none."""
         if self.refused is not None:
             return f"no CUDA graphs: {self.refused}"
-        return f"{len(self._segments)} CUDA graphs" if self._graphs else "not captured yet"
+        steps = "".join([f", with a step of {step.name}" for step in self._steps])
+        return f"{len(self._segments)} CUDA graphs{steps}" if self._graphs else "not captured yet"
 
     def drawn(self) -> list[str]:
         """The graphs for Graphviz, as CUDA writes them; CuPy alone can."""

@@ -26,6 +26,7 @@ class CapturedStep:
     """``optimizer.step()`` of those parameters that have gradients; `launch` is called in a capture, `done` after each launch."""
 
     def __init__(self, optimizer: ComposedOptimizer, params: Sequence[Tensor]) -> None:
+        self.name = type(optimizer).__name__
         self.params: list[Tensor] = []  # in the order in which `launch` gets their gradients
         self._optimizer = optimizer
         self._chosen = frozenset(map(id, params))
@@ -99,7 +100,7 @@ class CapturedStep:
         """Get ready for a capture, before it begins. Raises ValueError if a graph cannot take the step."""
         before = list(map(id, self.params))
         if not self._begin() or list(map(id, self.params)) != before:
-            raise ValueError(f"step() of {type(self._optimizer).__name__} is not what it was when it was recorded")
+            raise ValueError(f"step() of {self.name} is not what it was when it was recorded")
         for group in self._groups:
             group.prepare()
         self._holds = self._test()
