@@ -146,16 +146,23 @@ class Graphs:
             return found
 
         changed: list[Line] = []
+        together: set[int] = set()  # the optimizers whose steps have no step between them that is called as it is
         replaced = None
         for line in lines:
             if line.event is replaced:
                 continue
             if line.kind == "grad":
                 gradients[line.event[1]] = line.event[2]
-            step = CapturedStep.of(line.event[1], line.event[2], params) if line.kind == "host" else None
+            step = None
+            if line.kind == "host":
+                if not together.intersection(map(id, line.event[2])):
+                    step = CapturedStep.of(line.event[1], line.event[2], params)
+                if step is None:
+                    together.clear()
             if step is None:
                 changed.append(line)
                 continue
+            together.add(id(line.event[2][0]))
             replaced = line.event
             symbols: list[Symbol] = [gradients[places[id(param)]] for param in step.params]  # type: ignore[misc]
             name = f"step{len(self._steps)}"
@@ -197,11 +204,7 @@ class Graphs:
             return False
         if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
             return False
-        if not all(self._is_free(*place, given, state) for place in self._gradients):
-            return False
-        for step in self._steps:
-            step.bring()
-        return True
+        return all(self._is_free(*place, given, state) for place in self._gradients)
 
     def _are_ready(self, lie: Callable[[], bool], array_of: Callable[[Symbol], Any]) -> bool:
         """Whether there are graphs for the current stream, of what lies as it did then; they are captured if not."""
@@ -371,6 +374,7 @@ class Graphs:
         if segment.draws:
             pairs = ", ".join(f"(seed{number}, offset{number})" for number in segment.draws)
             text.append(f" {place}[1].store([{pairs}])")
+        text += [f" {line.text.partition('.')[0]}.bring()" for line in segment.lines if line.kind == "step"]
         text.append(f" {place}[0].launch()")
         return text + [f" {_variable(symbol)} = static[{symbol!r}]" for symbol in segment.outputs]
 

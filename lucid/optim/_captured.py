@@ -58,6 +58,8 @@ class CapturedStep:
                 return False
             if not params:
                 continue
+            if len({*map(id, params)}) < len(params):  # a second step of one would need the first one's count
+                return False
             if not all(is_on_gpu(p) and p._array.dtype.char in optimizer._rule_dtypes for p in params) or len(
                     {p._array.device.id for p in params}) > 1:
                 return False
@@ -188,16 +190,10 @@ class _Group:
         """Whether its options ask for the same kernel, with the same arrays."""
         group = self._group
         now = self._look(group)
-        if now == self._seen:
-            return True
-        if any(isinstance(value, Tensor) for value in now) or group.get("differentiable") or (
-                tuple(self._optimizer._moments(group)) != self._moments):
-            return False
-        if any(group.get(name) != before for name, before in self._placing):
-            return False
-        self._seen = now
-        self._kept.write(self._optimizer._options(group))
-        return True
+        return now == self._seen or not (
+            any(isinstance(value, Tensor) for value in now) or group.get("differentiable")
+            or tuple(self._optimizer._moments(group)) != self._moments
+            or any(group.get(name) != before for name, before in self._placing))
 
     def prepare(self) -> None:
         """Make what lies on the device."""
@@ -218,12 +214,20 @@ class _Group:
                kept=self._kept)
 
     def bring(self) -> None:
-        """Bring counts of the host to the device that are others than those there."""
+        """Bring options and counts of the host to the device that are others than those there. Raises RuntimeError if they ask for
+        another step than that which was captured.
+        """
+        now = self._look(self._group)
+        if now != self._seen:
+            if not self.is_same():
+                raise RuntimeError("lucid.compile: options of an optimizer that choose what is computed have changed inside of the call")
+            self._kept.write(self._optimizer._options(self._group))
+            self._seen = now
         if self._on_host:
-            now = [state["step"]._array.item() for state in self._states]
-            if now != self._copied:
-                self._copies.set(np.array(now, np.float32))
-            self._copied = now
+            counts = [state["step"]._array.item() for state in self._states]
+            if counts != self._copied:
+                self._copies.set(np.array(counts, np.float32))
+            self._copied = counts
 
     def count(self) -> None:
         """Count a step on the host, as the device does."""

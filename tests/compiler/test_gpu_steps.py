@@ -200,6 +200,77 @@ def test_gradients_that_were_there_before_are_left_to_the_optimizer(gpu):
     assert run(True) == run(False)
 
 
+@pytest.mark.parametrize("options", [{}, {"fused": True}])
+@pytest.mark.parametrize("again", ["scheduler", "step", "both", "once more"])
+def test_what_happens_between_steps_of_a_call(gpu, options, again):
+    """Options and counts are those that there are at each step."""
+    def run(is_compiled):
+        lucid.manual_seed(0)
+        net = nn.Linear(4, 3).to(gpu)
+        opt = lucid.optim.Adam(net.parameters(), lr=0.1, **options)
+        scheduler = lucid.optim.lr_scheduler.StepLR(opt, 1, 0.5)
+
+        def step(x):
+            opt.zero_grad()
+            if again == "both":
+                scheduler.step()
+            net(x).square().sum().backward()
+            if again != "once more":
+                opt.step()
+            if again != "step":
+                scheduler.step()
+            opt.step()
+
+        call = lucid.compile(step, fullgraph=True) if is_compiled else step
+        for n in range(7):
+            if n == 4:
+                opt.step()
+            if n:
+                scheduler.step()
+            call(lucid.full((2, 4), 1.0 + n, device=gpu))
+        assert not is_compiled or call.plans[0].graphs._steps
+        return net.weight.tolist(), opt.state[net.weight]["exp_avg"].tolist(), opt.state[net.weight]["step"].item()
+
+    assert run(True) == run(False)
+
+
+def test_a_parameter_that_is_listed_twice(gpu):
+    def make(net):
+        with pytest.warns(UserWarning, match="duplicate parameters"):
+            return lucid.optim.Adam([net[0].weight, net[0].weight], lr=0.1)
+
+    _check(gpu, make, captured=False)
+
+
+def test_options_that_choose_another_step_inside_of_a_call(gpu):
+    w = nn.Parameter(lucid.ones(3, device=gpu))
+    opt = lucid.optim.SGD([w], lr=0.1)
+    state = {"momentum": 0.0}
+
+    class Momentum(lucid.optim.lr_scheduler.LRScheduler):
+        def get_lr(self):
+            for group in self.optimizer.param_groups:
+                group["momentum"] = state["momentum"]
+            return [0.1]
+
+    scheduler = Momentum(opt)
+
+    def step():
+        opt.zero_grad()
+        (w * w).sum().backward()
+        scheduler.step()
+        opt.step()
+
+    compiled = lucid.compile(step, fullgraph=True)
+    with pytest.warns(UserWarning, match="lr_scheduler"):
+        compiled()
+    for _ in range(4):
+        compiled()
+    state["momentum"] = 0.5
+    with pytest.raises(RuntimeError, match="have changed inside of the call"):
+        compiled()
+
+
 def test_versions_are_counted(gpu):
     lucid.manual_seed(0)
     net = nn.Linear(4, 3).to(gpu)
