@@ -102,6 +102,8 @@ class Graphs:
         self._stream = 0
         self._graphs: list[Any] = []
         self._static: dict[Symbol, Any] = {}  # where graphs read what is copied to them, and what earlier ones have written
+        self._places: dict[Symbol, int] = {}  # of these, for `run`, where they stand in
+        self._arrays: list[Any] = []
         self._memory: dict[int, Any] = {}  # what is read and written where it lies, by identity
         self._fixed: list[tuple[Symbol, Any]] = []  # gradients that are read where they lie: weak references
         self._gradients: list[tuple[Any, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
@@ -204,7 +206,14 @@ class Graphs:
             return False
         if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
             return False
-        return all(self._is_free(*place, given, state) for place in self._gradients)
+        for (kind, number), _, static in self._gradients:  # whether nobody keeps one that the last launch has written
+            grad = (given if kind == "arg" else state)[number]._grad
+            if grad is None or grad._array is not static.array:
+                if not static.is_free(0):
+                    return False
+            elif getrefcount(grad) != _HOLDING or not static.is_free(1):
+                return False
+        return True
 
     def _are_ready(self, lie: Callable[[], bool], array_of: Callable[[Symbol], Any]) -> bool:
         """Whether there are graphs for the current stream, of what lies as it did then; they are captured if not."""
@@ -238,18 +247,11 @@ class Graphs:
                 return False
         return True
 
-    def _is_free(self, target: Symbol, slot: Symbol, static: Any, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
-        """Whether nobody keeps the gradient that the last launch has written."""
-        grad = (given if target[0] == "arg" else state)[target[1]]._grad
-        if grad is None or grad._array is not static.array:
-            return bool(static.is_free(0))
-        return bool(static.is_free(1)) and getrefcount(grad) == _HOLDING
-
     # ---- capturing -----------------------------------------------------------------------------------------------
     def _capture(self, array_of: Callable[[Symbol], Any]) -> None:
         gpu = self._gpu
         gpu.prepare_capture()
-        self._graphs, self._static, self._gradients = [], {}, []
+        self._graphs, self._static, self._gradients, self._arrays = [], {}, [], []
         pool = gpu.make_graph_pool()
         for step in self._steps:
             step.prepare()
@@ -284,6 +286,7 @@ class Graphs:
             del found
             self._graphs.append((graph, draws))
         arrays.clear()
+        self._arrays = [self._static[symbol] for symbol in self._places]
         self._gradients = [(target, slot, gpu.Static(self._static.pop(slot))) for target, slot in self._targets]
         for _, _, holder in self._gradients:
             holder.settle()
@@ -325,11 +328,8 @@ class Graphs:
     # ---- running -------------------------------------------------------------------------------------------------
     def run(self, *args: Any) -> Any:
         """What the function returns."""
-        static = self._static
-        if self._gradients:
-            static = {**static, **{slot: holder.array for _, slot, holder in self._gradients}}
         assert self._run is not None
-        found = self._run(*args, static, self._graphs)
+        found = self._run(*args, self._arrays, self._graphs)
         if found.__class__ is not tuple:
             return found
         results, saved = found
@@ -340,10 +340,14 @@ class Graphs:
     def _made(self, lines: list[Line]) -> Callable[..., Any]:
         """The function that launches graphs."""
         text = [f"def run({self._PARAMETERS}, static, graphs):"]
-        text += [f" {line}" for line in self._read({symbol for line in lines for symbol in line.symbols})]
+        text += [f" {line}" for line in self._read(
+            {symbol for line in lines if line.kind not in _CAPTURED for symbol in line.symbols} | {*self._copied})]
         segments = iter(self._segments)
         segment: _Segment | None = None
         following = {id(segment.lines[0]) for segment in self._segments}
+        # Gradients that are let go and come again at the same place: where no step looks at them in between, the tensors stay.
+        stay = set() if any(line.kind == "host" for line in lines) else {slot for _, slot in self._targets}
+        staying = {line.event[1] for line in lines if line.kind == "grad" and line.event[2] in stay}
         waiting: list[str] = []
         for line in lines:
             if line.kind in _CAPTURED or line.kind == "draw":
@@ -358,6 +362,14 @@ class Graphs:
                 text += self._launched(segment)
                 text += waiting
                 waiting, segment = [], None
+            if line.kind == "grad" and line.event[1] in staying:
+                if line.event[2] is None:
+                    continue
+                place, _, new = line.text.partition(" = ")
+                array = _variable(line.event[2])
+                waiting += [f" grad = {place}",
+                            f" if grad is None or grad._array is not {array} or grad._version_box is not None: {place} = {new}"]
+                continue
             changed = re.sub(r"\b(wrap\(|renew\([^,]*, )(v\d+)", r"\1own(\2)", line.text) if line.kind in _COPIED else line.text
             (text if segment is None else waiting).append(f" {changed}")
         if segment is not None:
@@ -370,13 +382,16 @@ class Graphs:
 
     def _launched(self, segment: _Segment) -> list[str]:
         place = f"graphs[{segment.number}]"
-        text = [f" copy_into(static[{symbol!r}], {_variable(symbol)})" for symbol in segment.inputs if symbol in self._copied]
+        text = [f" copy_into({self._placed(symbol)}, {_variable(symbol)})" for symbol in segment.inputs if symbol in self._copied]
         if segment.draws:
             pairs = ", ".join(f"(seed{number}, offset{number})" for number in segment.draws)
             text.append(f" {place}[1].store([{pairs}])")
         text += [f" {line.text.partition('.')[0]}.bring()" for line in segment.lines if line.kind == "step"]
         text.append(f" {place}[0].launch()")
-        return text + [f" {_variable(symbol)} = static[{symbol!r}]" for symbol in segment.outputs]
+        return text + [f" {_variable(symbol)} = {self._placed(symbol)}" for symbol in segment.outputs]
+
+    def _placed(self, symbol: Symbol) -> str:
+        return f"static[{self._places.setdefault(symbol, len(self._places))}]"
 
 
 def _growth(recorder: Recorder) -> list[int]:

@@ -292,6 +292,24 @@ def test_versions_are_counted(gpu):
     assert (steps == steps[0]).all() and steps.all()
 
 
+def test_gradients_that_were_written_are_new_in_the_next_call(gpu):
+    w = nn.Parameter(lucid.ones(3, device=gpu))
+
+    def f(x):
+        w.grad = None
+        (w * x).sum().backward()
+
+    compiled = lucid.compile(f, fullgraph=True)
+    for n in range(8):
+        compiled(lucid.full((3,), float(n), device=gpu))
+        assert w.grad.tolist() == [n] * 3
+        assert w.grad._version == 0
+        if n > 3:
+            w.grad.mul_(2)
+        if n == 6:
+            w.grad = None
+
+
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_the_gradient_of_a_loss_is_not_multiplied_by_one(gpu, factor):
     def run(is_compiled):
