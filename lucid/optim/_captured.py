@@ -214,13 +214,15 @@ class _Group:
                kept=self._kept)
 
     def bring(self) -> None:
-        """Bring options and counts of the host to the device that are others than those there. Raises RuntimeError if they ask for
-        another step than that which was captured.
+        """Bring options and counts of the host to the device that are others than those there.
+
+        Raises RuntimeError if they ask for another step than that which was captured.
         """
         now = self._look(self._group)
         if now != self._seen:
             if not self.is_same():
-                raise RuntimeError("lucid.compile: options of an optimizer that choose what is computed have changed inside of the call")
+                raise RuntimeError("lucid.compile: options of an optimizer that choose what is computed have changed inside of "
+                                   "the call")
             self._kept.write(self._optimizer._options(self._group))
             self._seen = now
         if self._on_host:
