@@ -200,6 +200,7 @@ def test_gradients_that_were_there_before_are_left_to_the_optimizer(gpu):
     assert run(True) == run(False)
 
 
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step")
 @pytest.mark.parametrize("options", [{}, {"fused": True}])
 @pytest.mark.parametrize("again", ["scheduler", "step", "both", "once more"])
 def test_what_happens_between_steps_of_a_call(gpu, options, again):
