@@ -166,7 +166,8 @@ def _compile(rows: Rows) -> list[str]:
         "its device": _number("compiled_device_us"), "its host": _number("host_us"), "PyTorch": _number("torch_us"),
         "as a graph": _number("graphed_us"), "that's device": _number("graphed_device_us"), "ratio": _number("ratio_to_torch", 2),
         "at most": _number("target", 2), "to a graph": _number("ratio_to_graph", 2), "at most ": _number("graph_target", 2),
-        "1st call": _number("first"), "2nd": _number("second"), "3rd": _number("third"), "nodes": lambda row: str(sum(row["nodes"].values()) or ""),
+        "1st call": _number("first"), "2nd": _number("second"), "3rd": _number("third"),
+        "nodes": lambda row: str(sum(row["nodes"].values()) or ""),
         "bits": lambda row: "**others**" if row.get("failed") else "same"}
     lines = _failures(rows) + _table(columns, found)
     for row in found:
