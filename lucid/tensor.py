@@ -7,6 +7,7 @@ import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -918,6 +919,16 @@ def bump_all(tensors: Iterable[Tensor]) -> None:
         box.stamp = now
 
 
+def _references() -> int:
+    """How many references there are to a version that a tensor alone has, while a function looks at it."""
+    tensor = wrap(np.empty(0))
+    box = version_box(tensor)
+    return getrefcount(box)
+
+
+_ALONE = _references()
+
+
 def record_update(state: Tensor) -> None:
     """Record a write to the state of a module that every step updates, such as running statistics.
 
@@ -927,6 +938,10 @@ def record_update(state: Tensor) -> None:
     """
     box = version_box(state)
     if state._replaceable and box.views is None and not box.inference:
+        if getrefcount(box) == _ALONE:
+            box.count += 1
+            box.stamp = clock.tick()
+            return
         successor = Version()
         successor.count, successor.stamp = box.count + 1, clock.tick()
         reference, state._version_box = weakref.ref(box), successor

@@ -12,6 +12,7 @@
     host         the host's time of operations and training steps, beside PyTorch's
     tuning       configurations of convolutions and attention; writes kernels/lucid_kernels/cuda/tuning/sm_XY.json
     rows         the targets and training steps beside PyTorch, with the device's own time
+    compile      training steps of lucid.compile beside PyTorch's, eager and as CUDA graphs: bits, times, recordings, nodes
     kernels      the time of the kernels alone, by events
     tests        the tests that use the device, as far as the time allows, with the names of those that fail
 

@@ -19,7 +19,7 @@ from lucid_kernels.expression import Node, Program, computed_as, constant
 
 from ..backends.common.elementwise import ARITHMETIC
 from ..backends.common.elementwise import program as formula
-from ..backends.elementwise import ROWS
+from ..backends.elementwise import ROWS, activations
 from ..backends.sizes import TOTALS_FUSED_FROM
 from .recorder import Recorder
 from .symbols import Event, Symbol, Use, is_pure, uses
@@ -38,8 +38,10 @@ _OF_TRUTHS = frozenset(("logical_not", "bitwise_and", "bitwise_or", "bitwise_xor
 #: On a CPU: those that are rounded once, and those whose loops call the same functions.
 _ON_CPU = _EXACT | {"sqrt", "rsqrt", "tanh", "sigmoid"}
 #: On a GPU: those that are rounded once, and those that are compiled of their formulas too, without joining products and sums.
-_ON_GPU = _EXACT | {name for name, row in ROWS.items()
-                    if row.formula and not row.family and not row.cuda and not name.startswith("bitwise")}
+_ON_GPU = _EXACT | {name for name, row in ROWS.items() if row.formula and not name.startswith("bitwise") and (
+    row in activations.ROWS or not (row.family or row.cuda))}
+#: Of these the ones whose kernels compute in float32 and round to half precision once.
+_IN_HALVES_ON_GPU = _IN_HALVES | {row.name for row in activations.ROWS if row.family}
 
 
 class _Group:
@@ -177,7 +179,7 @@ def _is_floating(dtype: Any) -> bool:
 
 def _rounds_once(name: str, kind: type, dtype: Any, kept: Any) -> bool:
     """Whether an operation from or to half precision is computed in float32 and rounded once, as in a kernel of several."""
-    if name not in _IN_HALVES or "d" in (dtype.char, kept.char):
+    if name not in (_IN_HALVES if kind is np.ndarray else _IN_HALVES_ON_GPU) or "d" in (dtype.char, kept.char):
         return False
     if kind is not np.ndarray:
         return True

@@ -9,8 +9,10 @@ for backward lies where its graphs write it: as long as a backward may read that
 """
 from __future__ import annotations
 
+import math
 import re
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from sys import getrefcount
 from typing import Any
@@ -18,16 +20,18 @@ from typing import Any
 import numpy as np
 
 from .. import backends
+from ..optim._captured import CapturedStep
 from ..tensor import Tensor
 from .recorder import Recorder
-from .symbols import Symbol
+from .symbols import Symbol, Use
 
 LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
 _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
-_CAPTURED = frozenset(("kernel", "constant", "redraw"))
+_CAPTURED = frozenset(("kernel", "constant", "redraw", "step"))
 _COPIED = frozenset(("memory", "variable", "return"))
 _HOLDING = 3  # references to a gradient of which nobody else knows: its tensor's, a variable's and an argument's
+_LOSSES = frozenset(("cross_entropy",))  # kernels that compute a gradient together with the loss
 _MOST = 4  # captures of one plan, whose gradients lie elsewhere each time
 
 
@@ -98,12 +102,17 @@ class Graphs:
         self._stream = 0
         self._graphs: list[Any] = []
         self._static: dict[Symbol, Any] = {}  # where graphs read what is copied to them, and what earlier ones have written
+        self._places: dict[Symbol, int] = {}  # of these, for `run`, where they stand in
+        self._arrays: list[Any] = []
         self._memory: dict[int, Any] = {}  # what is read and written where it lies, by identity
         self._fixed: list[tuple[Symbol, Any]] = []  # gradients that are read where they lie: weak references
         self._gradients: list[tuple[Any, Symbol, Any]] = []  # a tensor, the array that is its gradient, who holds that
         self._lent: Any = None  # a weak reference to what is left for a backward
-        self._names = names
+        self._names = dict(names)
         self._slots = recorder.slots
+        self._growth = _growth(recorder)
+        self._steps: list[CapturedStep] = []
+        lines = _without_ones(self._with_steps(lines, recorder), recorder)
         self._segments = _segments(lines, draws, resumes)
         self._escaping = {symbol for line in lines if line.kind in _COPIED for symbol in line.symbols}
         self.made = own = {symbol for segment in self._segments for symbol in segment.outputs}
@@ -122,6 +131,48 @@ class Graphs:
         self._targets = self._handed_out(lines)
         self._run = self._made(lines) if self.refused is None else None
 
+    def _with_steps(self, lines: list[Line], recorder: Recorder) -> list[Line]:
+        """`lines`, with the steps of optimizers as kernels where they are no more than that."""
+        gradients: dict[Symbol, Symbol | None] = {}  # at the line
+        places = {id(tensor): ("state", number) for number, tensor in enumerate(recorder.state)}
+
+        def params(optimizer: Any) -> list[Tensor] | None:
+            found = []
+            for group in optimizer.param_groups:
+                for param in group["params"]:
+                    place = places.get(id(param))
+                    if place in gradients:
+                        found += [] if gradients[place] is None else [param]
+                    elif recorder.had_gradient(param) is not False:
+                        return None
+            return found
+
+        changed: list[Line] = []
+        together: set[int] = set()  # the optimizers whose steps have no step between them that is called as it is
+        replaced = None
+        for line in lines:
+            if line.event is replaced:
+                continue
+            if line.kind == "grad":
+                gradients[line.event[1]] = line.event[2]
+            step = None
+            if line.kind == "host":
+                if not together.intersection(map(id, line.event[2])):
+                    step = CapturedStep.of(line.event[1], line.event[2], params)
+                if step is None:
+                    together.clear()
+            if step is None:
+                changed.append(line)
+                continue
+            together.add(id(line.event[2][0]))
+            replaced = line.event
+            symbols: list[Symbol] = [gradients[places[id(param)]] for param in step.params]  # type: ignore[misc]
+            name = f"step{len(self._steps)}"
+            self._names[name] = step
+            self._steps.append(step)
+            changed.append(Line("step", f"{name}.launch([{', '.join(map(_variable, symbols))}])", symbols, line.event))
+        return changed
+
     def _is_copied(self, symbol: Symbol, moving: set[int]) -> bool:
         """Whether an array that no graph makes is copied to where graphs read it."""
         return symbol[0] in ("arg", "slot") or (symbol[0] == "state" and symbol[1] in moving)
@@ -134,7 +185,12 @@ class Graphs:
         """How many graphs there are, or why there are none."""
         if self.refused is not None:
             return f"no CUDA graphs: {self.refused}"
-        return f"{len(self._segments)} CUDA graphs" if self._graphs else "not captured yet"
+        steps = "".join([f", with a step of {step.name}" for step in self._steps])
+        return f"{len(self._segments)} CUDA graphs{steps}" if self._graphs else "not captured yet"
+
+    def drawn(self) -> list[str]:
+        """The graphs for Graphviz, as CUDA writes them; CuPy alone can."""
+        return [graph.drawn() for graph, _ in self._graphs]
 
     # ---- whether they may be launched ----------------------------------------------------------------------------
     def serve(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
@@ -150,7 +206,14 @@ class Graphs:
             return False
         if any(id(tensor._array.data.mem) in self._memory for tensor in given):  # it may be written before a copy of it is read
             return False
-        return all(self._is_free(*place, given, state) for place in self._gradients)
+        for (kind, number), _, static in self._gradients:  # whether nobody keeps one that the last launch has written
+            grad = (given if kind == "arg" else state)[number]._grad
+            if grad is None or grad._array is not static.array:
+                if not static.is_free(0):
+                    return False
+            elif getrefcount(grad) != _HOLDING or not static.is_free(1):
+                return False
+        return True
 
     def _are_ready(self, lie: Callable[[], bool], array_of: Callable[[Symbol], Any]) -> bool:
         """Whether there are graphs for the current stream, of what lies as it did then; they are captured if not."""
@@ -175,26 +238,23 @@ class Graphs:
         return True
 
     def _lie(self, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
-        """Whether gradients that are read lie where they lay."""
+        """Whether gradients that are read, and what optimizers have, lie where they lay."""
+        if not all(step.holds() for step in self._steps):
+            return False
         for (kind, number), array in self._fixed:
             grad = (given if kind == "arg_grad" else state)[number]._grad
             if grad is None or grad._array is not array():
                 return False
         return True
 
-    def _is_free(self, target: Symbol, slot: Symbol, static: Any, given: Sequence[Tensor], state: Sequence[Tensor]) -> bool:
-        """Whether nobody keeps the gradient that the last launch has written."""
-        grad = (given if target[0] == "arg" else state)[target[1]]._grad
-        if grad is None or grad._array is not static.array:
-            return bool(static.is_free(0))
-        return bool(static.is_free(1)) and getrefcount(grad) == _HOLDING
-
     # ---- capturing -----------------------------------------------------------------------------------------------
     def _capture(self, array_of: Callable[[Symbol], Any]) -> None:
         gpu = self._gpu
         gpu.prepare_capture()
-        self._graphs, self._static, self._gradients = [], {}, []
+        self._graphs, self._static, self._gradients, self._arrays = [], {}, [], []
         pool = gpu.make_graph_pool()
+        for step in self._steps:
+            step.prepare()
         arrays: dict[Symbol, Any] = {}
         for segment in self._segments:
             for symbol in segment.inputs:
@@ -208,13 +268,15 @@ class Graphs:
             for symbol in segment.inputs:
                 if symbol not in arrays:  # the result of a step, which is copied here
                     arrays[symbol] = self._static[symbol] = gpu.ndarray(*self._slots[symbol[1]][1:])
-            draws = gpu.Draws(len(segment.draws)) if segment.draws else None
+            draws = gpu.Draws([self._growth[number] for number in segment.draws]) if segment.draws else None
             function = self._function(segment)
             graph = gpu.Graph(pool)
             graph.begin()
             try:
                 seeds = [] if draws is None else [draws.seed(place) for place in range(len(segment.draws))]
                 found = function(*[arrays[symbol] for symbol in segment.inputs], *seeds)
+                if draws is not None:
+                    draws.advance()
             except BaseException:
                 graph.abandon()
                 raise
@@ -224,6 +286,7 @@ class Graphs:
             del found
             self._graphs.append((graph, draws))
         arrays.clear()
+        self._arrays = [self._static[symbol] for symbol in self._places]
         self._gradients = [(target, slot, gpu.Static(self._static.pop(slot))) for target, slot in self._targets]
         for _, _, holder in self._gradients:
             holder.settle()
@@ -265,11 +328,8 @@ class Graphs:
     # ---- running -------------------------------------------------------------------------------------------------
     def run(self, *args: Any) -> Any:
         """What the function returns."""
-        static = self._static
-        if self._gradients:
-            static = {**static, **{slot: holder.array for _, slot, holder in self._gradients}}
         assert self._run is not None
-        found = self._run(*args, static, self._graphs)
+        found = self._run(*args, self._arrays, self._graphs)
         if found.__class__ is not tuple:
             return found
         results, saved = found
@@ -280,10 +340,14 @@ class Graphs:
     def _made(self, lines: list[Line]) -> Callable[..., Any]:
         """The function that launches graphs."""
         text = [f"def run({self._PARAMETERS}, static, graphs):"]
-        text += [f" {line}" for line in self._read({symbol for line in lines for symbol in line.symbols})]
+        text += [f" {line}" for line in self._read(
+            {symbol for line in lines if line.kind not in _CAPTURED for symbol in line.symbols} | {*self._copied})]
         segments = iter(self._segments)
         segment: _Segment | None = None
         following = {id(segment.lines[0]) for segment in self._segments}
+        # Gradients that are let go and come again at the same place: where no step looks at them in between, the tensors stay.
+        stay = set() if any(line.kind == "host" for line in lines) else {slot for _, slot in self._targets}
+        staying = {line.event[1] for line in lines if line.kind == "grad" and line.event[2] in stay}
         waiting: list[str] = []
         for line in lines:
             if line.kind in _CAPTURED or line.kind == "draw":
@@ -291,11 +355,21 @@ class Graphs:
                     text.append(f" {line.text}")
                 if id(line) in following:
                     segment = next(segments)
+                if line.kind == "step":
+                    waiting.append(f" {line.text.partition('.')[0]}.done()")
                 continue
             if segment is not None and line.kind == "host":
                 text += self._launched(segment)
                 text += waiting
                 waiting, segment = [], None
+            if line.kind == "grad" and line.event[1] in staying:
+                if line.event[2] is None:
+                    continue
+                place, _, new = line.text.partition(" = ")
+                array = _variable(line.event[2])
+                waiting += [f" grad = {place}",
+                            f" if grad is None or grad._array is not {array} or grad._version_box is not None: {place} = {new}"]
+                continue
             changed = re.sub(r"\b(wrap\(|renew\([^,]*, )(v\d+)", r"\1own(\2)", line.text) if line.kind in _COPIED else line.text
             (text if segment is None else waiting).append(f" {changed}")
         if segment is not None:
@@ -308,12 +382,29 @@ class Graphs:
 
     def _launched(self, segment: _Segment) -> list[str]:
         place = f"graphs[{segment.number}]"
-        text = [f" copy_into(static[{symbol!r}], {_variable(symbol)})" for symbol in segment.inputs if symbol in self._copied]
+        text = [f" copy_into({self._placed(symbol)}, {_variable(symbol)})" for symbol in segment.inputs if symbol in self._copied]
         if segment.draws:
             pairs = ", ".join(f"(seed{number}, offset{number})" for number in segment.draws)
             text.append(f" {place}[1].store([{pairs}])")
+        text += [f" {line.text.partition('.')[0]}.bring()" for line in segment.lines if line.kind == "step"]
         text.append(f" {place}[0].launch()")
-        return text + [f" {_variable(symbol)} = static[{symbol!r}]" for symbol in segment.outputs]
+        return text + [f" {_variable(symbol)} = {self._placed(symbol)}" for symbol in segment.outputs]
+
+    def _placed(self, symbol: Symbol) -> str:
+        return f"static[{self._places.setdefault(symbol, len(self._places))}]"
+
+
+def _growth(recorder: Recorder) -> list[int]:
+    """How much further each draw begins in the next call: by all that a call takes of its generator."""
+    generators: list[Any] = []
+    taken: Counter[int] = Counter()
+    for event in recorder.events:
+        if event[0] == "draw":
+            generators.append(event[1])
+            taken[id(event[1])] += event[2]
+        elif event[0] == "redraw":
+            generators.append(generators[event[1]])
+    return [taken[id(generator)] for generator in generators]
 
 
 def _segments(lines: list[Line], known: Sequence[int], resumes: int) -> list[_Segment]:
@@ -349,6 +440,46 @@ def _segments(lines: list[Line], known: Sequence[int], resumes: int) -> list[_Se
             if here is not None and maker is not here and symbol not in here.inputs:
                 here.inputs.append(symbol)
     return segments
+
+
+def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
+    """`lines` without the products of gradients that a loss has computed with an array of one 1, as backward begins: these have
+    the bits already. Other arrays may have numbers that are too small for a product.
+    """
+    last = {symbol: line for line in lines for symbol in line.symbols}
+    ones: dict[Symbol, Line] = {}
+    computed: set[Symbol | None] = set()
+    changed: list[Line] = []
+    for line in lines:
+        event = line.event
+        if event[0] == "kernel" and event[1] in _LOSSES:
+            computed.update(event[6])
+        if line.kind != "kernel" or event[1] not in ("fill", "mul"):
+            changed.append(line)
+            continue
+        _, name, _, operands, attributes, _, outputs, many, _ = event
+        result = outputs[0]
+        is_new = not many and result is not None and result[0] == "slot" and recorder.owners[result[1]] == result[1]
+        if name == "fill" and is_new and attributes == {"value": 1} and math.prod(recorder.slots[result[1]][1]) == 1:
+            ones[result] = line
+        elif name == "mul" and is_new and not attributes:
+            factor, kept = _apart(operands, ones)
+            if kept in computed and last[kept] is line and recorder.owners[kept[1]] == kept[1] and (
+                    recorder.slots[kept[1]] == recorder.slots[result[1]] and recorder.slots[factor[1]][2] == (
+                    recorder.slots[result[1]][2]) and recorder.slots[result[1]][2].kind != "c"):
+                line = Line("kernel", f"{_variable(result)} = {_variable(kept)}", [kept, result], event)
+        changed.append(line)
+    read = {symbol for line in changed if line not in ones.values() for symbol in line.symbols}
+    return [line for line in changed if not any(line is one and symbol not in read for symbol, one in ones.items())]
+
+
+def _apart(operands: Sequence[Any], ones: dict[Symbol, Line]) -> tuple[Any, Any]:
+    """Of the operands of a product that which is among the `ones`, and the other; None twice if there is none."""
+    symbols = [operand.symbol if isinstance(operand, Use) else None for operand in operands]
+    for factor, kept in (symbols, symbols[::-1]):
+        if factor in ones:
+            return factor, kept
+    return None, None
 
 
 def _is_dense(array: Any) -> bool:

@@ -6,6 +6,7 @@ the rule of one node in the graph.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -121,7 +122,11 @@ class Plan:
         gradients = self._gradients()
         if gradients is None:
             return False
-        if not arguments and not self._replaced and not self._moving:
+        if not self._replaced and not self._moving:
+            for tensor in arguments:
+                array = id(tensor._array)
+                if array in self._own or id(tensor) in self._known_ids or array in map(id, gradients):
+                    return False
             return True
         own = {*self._own, *map(id, gradients)}
         for number, (get, container, key) in self._replaced:
@@ -163,7 +168,9 @@ class Plan:
 
     def _gradients_test(self) -> Callable[[], tuple[Any, ...] | None]:
         """A function that returns the arrays of the gradients that there were; None if one is missing, or has another layout."""
-        names: dict[str, Any] = {"layout": layout, "ndarray": np.ndarray}
+        names: dict[str, Any] = {"ndarray": np.ndarray}
+        if any(place[3] is not None for _, place in self._present):
+            names |= {"gpu": backends.gpu_module().ndarray, "reference": weakref.ref}
         lines = []
         for number, (tensor, place) in enumerate(self._present):
             shape, dtype, strides, device = place
@@ -173,7 +180,11 @@ class Plan:
                 lines.append(f" if a.__class__ is not ndarray or a.shape != s{number} or a.strides != b{number} or "
                              f"a.dtype != d{number}: return None")
             else:
-                lines.append(f" if layout(a) != p{number}: return None")
+                names[f"r{number}"] = [_nothing]  # a weak reference to the array that was there last
+                lines += [f" if r{number}[0]() is not a:",
+                          f"  if (a.shape != s{number} or a.strides != b{number} or a.dtype != d{number} or "
+                          f"a.__class__ is not gpu or a.device.id != {device!r}): return None",
+                          f"  r{number}[0] = reference(a)"]
         found_arrays = "".join(f"a{number}, " for number in range(len(self._present)))
         source = "\n".join(["def test():", *lines, f" return ({found_arrays})"])
         exec(compile(source, "<lucid.compile>", "exec"), names)
@@ -230,6 +241,10 @@ class Plan:
                 if leaf.__class__ is Tensor and id(leaf) not in self._known_ids and not any(leaf is t for t in arguments):
                     mark_inference(leaf)
         return tree_unflatten(leaves, self.spec)
+
+    def fuse_at_next_call(self) -> None:
+        """Let elementwise operations become one kernel each at the next call, and not after some hundred."""
+        self._until_fused = min(self._until_fused, 1)
 
     def _fuse(self) -> bool:
         """Put one kernel in the place of elementwise operations, where that can be; whether it was done."""
@@ -344,6 +359,10 @@ class Plan:
             lines += [f"one call for {len(names)} of them: {' '.join(names)}" for names in function.groups]
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
+
+
+def _nothing() -> None:
+    """In the place of a weak reference, as if to what is gone."""
 
 
 def _hooks(tensor: Tensor) -> tuple[int, ...]:

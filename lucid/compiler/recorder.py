@@ -506,6 +506,11 @@ class Recorder:
                 return
             self.events.append(("requires", self._target(tensor), now == "leaf"))
 
+    def had_gradient(self, tensor: Tensor) -> bool | None:
+        """Whether a tensor had a gradient before the call; None of one that nobody knows."""
+        known = self._before.get(id(tensor))
+        return None if known is None else known[1] is not None
+
     def release(self) -> None:
         """Let go of what only the recording needed."""
         for held in (self._before, self._written, self._known, self._symbols, self._places, self._versions, self.arguments,

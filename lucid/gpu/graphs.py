@@ -77,7 +77,7 @@ class CUDAGraph:
                                "them on the default stream.)")
         gpu.prepare_capture()
         graph = gpu.Graph(pool, target._stream)
-        self._draws = {id(each): (each, gpu.Draws(1), 0) for each in (_random.default_generator, *self._generators)}
+        self._draws = {id(each): (each, gpu.Draws([0]), 0) for each in (_random.default_generator, *self._generators)}
         graph.begin()
         self._graph = graph
         _random.count_captures(1)

@@ -102,12 +102,15 @@ class SGD(ComposedOptimizer):
 
     def _begun(self, param: Tensor, group: Group) -> tuple[State, list[Tensor], Sequence[str | None]]:
         if group["momentum"] == 0:
-            return {}, [], (None,)
+            return {}, [], self._moments(group)
         state = self.state[param]
         self._first = state.get("momentum_buffer") is None
         if self._first:
             state["momentum_buffer"] = zeros_like(param)
-        return state, [], ("momentum_buffer",)
+        return state, [], self._moments(group)
+
+    def _moments(self, group: Group) -> tuple[str | None, ...]:
+        return ("momentum_buffer" if group["momentum"] != 0 else None,)
 
     def _counted(self, state: State, group: Group) -> list[float]:
         """Whether this is the first step, which is not damped; the same as others where none is."""

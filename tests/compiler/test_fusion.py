@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import lucid
+import lucid.nn.functional as F
 from lucid import nn
 from lucid.backends import sizes
 from lucid.compiler import fusion
@@ -206,3 +207,26 @@ def test_a_total_stays_behind_what_is_written_in_place(monkeypatch):
         for a, b in zip(compiled(x), function(x), strict=True):
             assert a.item() == b.item()
     assert fused(compiled) == [["mul", "add", "mul", "sum"]]
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64, lucid.float16, lucid.bfloat16])
+@pytest.mark.parametrize(("name", "options"), [("tanh", {}), ("sigmoid", {}), ("silu", {}), ("gelu", {}),
+                                               ("gelu", {"approximate": "tanh"})])
+def test_activations_and_their_gradients_on_a_gpu(device, dtype, name, options):
+    if device == "cpu":
+        pytest.skip("on a CPU only some are fused")
+
+    def function(x, y):
+        x.requires_grad_()
+        result = getattr(F, name)(x * y, **options) + y
+        (result * y).backward(y)
+        gradient, x.grad = x.grad, None
+        return result.detach(), gradient
+
+    compiled = lucid.compile(function, fullgraph=True)
+    for number in range(5):
+        x, y = (lucid.tensor(_odd((9, 33), np.float32, 2 * number + place).numpy().clip(-3e4, 3e4)).nan_to_num(0.5)
+                for place in range(2))
+        arguments = [(x.to(device, dtype), y.to(device, dtype)) for _ in range(2)]
+        _same(*[[each.double() for each in call(*given)] for call, given in zip((compiled, function), arguments, strict=True)])
+    assert {name, f"{name}_grad"} <= {name for group in fused(compiled) for name in group}

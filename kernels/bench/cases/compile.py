@@ -1,8 +1,8 @@
 """`lucid.compile` against PyTorch as it runs eagerly, and of some with its modules compiled by `torch.compile`, where a compiler
-is found, and on a GPU with its steps as CUDA graphs: training steps, and inference of single samples.
+is found, and on a GPU with its steps as CUDA graphs instead: training steps, and inference of single samples.
 
 Before it is timed each case is run eagerly and compiled, and has to give the same bits; its line ends with how long a replay, a
-first and a second recorded call take beside an eager call of ours.
+first and a second recorded call take beside an eager call of ours, and on a GPU with the device's time of both and the host's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.case import Case, Side
+from bench.case import Case, Side, fastest
 from bench.library import Library, target
 from bench.networks.network import Network, labels, numbers
 from bench.networks.sequences import SEQUENCES
@@ -70,11 +70,10 @@ def cases(side: Side) -> Iterator[Case]:
     for name, (network, goal) in STEPS.items():
         if not side.quick or name in QUICK:
             yield target(side, f"compiled step {name}", goal, lambda library, network=network: _step(library, network))
-    for name in () if side.quick else BESIDE_TORCH:  # PyTorch compiles for a minute
+    for name in () if side.quick or side.device == "gpu" else BESIDE_TORCH:  # PyTorch compiles for a minute
         yield _beside_torch_compile(side, name)
-    for name in BESIDE_TORCH if side.device == "gpu" else ():
-        yield target(side, f"graphed step {name}", None, lambda library, name=name: (
-            graphed if library.is_torch else _step)(library, STEPS[name][0]))
+    for name in STEPS if side.device == "gpu" else ():
+        yield target(side, f"graphed step {name}", None, lambda library, name=name: _beside_graphs(library, STEPS[name][0]))
     for name in MODULES:
         if not side.quick or name in QUICK:
             yield target(side, f"compiled module {name}", None, lambda library, name=name: _loop(library, STEPS[name][0]))
@@ -99,10 +98,11 @@ def _compiled(library: Library, make: Make) -> Callable[[], Any]:
 
     eager, call = make(_as_it_is), make(compiled)
     for number in range(_CALLS):
-        _require_same(library, eager, call, number)
-    timed = _waiting(library, eager), _waiting(library, call)
-    recorded = _recordings(library.lib, *timed, made[0])
-    return _Noted(call, f"same bits, replay {_beside(*timed):.2f}{recorded} of eager")
+        require_same(library, eager, call, number)
+    timed = waiting(library, eager), waiting(library, call)
+    recorded = "" if _seconds(timed[0]) > _LONG else "recorded {:.1f}, planned {:.1f}, then {:.1f} ".format(
+        *recordings(library.lib, *timed, made[0]))
+    return _Noted(call, f"same bits, replay {_beside(*timed):.2f}, {recorded}of eager{_on_the_device(library, eager, call)}")
 
 
 def _as_it_is(function: Any) -> Any:
@@ -119,7 +119,7 @@ class _Noted:
         return self._call()
 
 
-def _require_same(library: Library, eager: Callable[[], Any], call: Callable[[], Any], number: int) -> None:
+def require_same(library: Library, eager: Callable[[], Any], call: Callable[[], Any], number: int) -> None:
     """Raise AssertionError unless both give the same bits, of the same random numbers."""
     def bits(function: Callable[[], Any]) -> list[bytes]:
         library.lib.manual_seed(number)
@@ -131,7 +131,7 @@ def _require_same(library: Library, eager: Callable[[], Any], call: Callable[[],
         raise AssertionError(f"call {number} gives other bits than eagerly")
 
 
-def _waiting(library: Library, call: Callable[[], Any]) -> Callable[[], Any]:
+def waiting(library: Library, call: Callable[[], Any]) -> Callable[[], Any]:
     """`call`, which on a GPU waits until that has done it."""
     if library.device == "cpu":
         return call
@@ -157,22 +157,44 @@ def _beside(eager: Callable[[], Any], call: Callable[[], Any]) -> float:
     return statistics.median(ratios)
 
 
-def _recordings(lib: Any, eager: Callable[[], Any], call: Callable[[], Any], compiled: Any) -> str:
-    """How long the first two calls take beside an eager one; nothing of what takes long."""
-    if _seconds(eager) > _LONG:
-        return ""
-    rounds = []
-    for _ in range(9):
+def recordings(lib: Any, eager: Callable[[], Any], call: Callable[[], Any], compiled: Any, rounds: int = 9
+               ) -> tuple[float, float, float]:
+    """How long the first three calls take beside an eager one: two are recorded, and the third makes the graphs on a GPU."""
+    times = []
+    for _ in range(rounds):
         lib.compiler.reset(compiled)
-        rounds.append((_seconds(eager), _seconds(call), _seconds(call)))
-    alone, first, second = (min(times) for times in zip(*rounds))
-    for _ in range(4):
+        times.append((_seconds(eager), _seconds(call), _seconds(call), _seconds(call)))
+    alone, first, second, third = map(min, zip(*times, strict=True))
+    for _ in range(3):
         call()
-    return f", recorded {first / alone:.1f}, planned {second / alone:.1f}"
+    return first / alone, second / alone, third / alone
+
+
+def _on_the_device(library: Library, eager: Callable[[], Any], call: Callable[[], Any]) -> str:
+    """On a GPU its own time of both, and the host's of a replay."""
+    if library.device == "cpu":
+        return ""
+    from bench.gpu.clock import device_seconds
+    from bench.gpu.host_times import host_seconds
+
+    replay, alone = device_seconds(call), device_seconds(eager)
+    host, _ = host_seconds(call, library.lib.cuda.synchronize)
+    return f"; device {replay * 1e6:,.0f} us of {alone * 1e6:,.0f}, host {host * 1e6:,.0f} us"
 
 
 def _step(library: Library, network: Any) -> Callable[[], Any]:
+    if library.is_torch:
+        return fastest_layout(library, network, training_step)
     return _compiled(library, lambda compiled: compiled(training_step(library, network)))
+
+
+def fastest_layout(library: Library, network: Any, make: Callable[..., Callable[[], Any]], seconds: float = 0.15
+                   ) -> Callable[[], Any]:
+    """What `make` makes of a network in the memory layout in which it is fastest, as so many seconds of each show."""
+    of_images = getattr(network, "of_images", False) or len(getattr(network, "image", ())) == 3
+    layouts = library.layouts() if of_images else ("NCHW",)
+    calls = {layout: make(library, network, layout) for layout in layouts}
+    return calls[fastest(calls, library.lib.cuda.synchronize if library.device != "cpu" else lambda: None, seconds)]
 
 
 def _beside_torch_compile(side: Side, name: str) -> Case:
@@ -191,10 +213,14 @@ def _beside_torch_compile(side: Side, name: str) -> Case:
     return Case(title, step)
 
 
-def graphed(library: Library, network: Any) -> Callable[[], Any]:
+def _beside_graphs(library: Library, network: Any) -> Callable[[], Any]:
+    return fastest_layout(library, network, graphed) if library.is_torch else _step(library, network)
+
+
+def graphed(library: Library, network: Any, layout: str = "NCHW") -> Callable[[], Any]:
     """A training step as one CUDA graph, as PyTorch's documentation captures it."""
     cuda = library.lib.cuda
-    step = training_step(library, network, capturable=True)
+    step = training_step(library, network, layout, capturable=True)
     stream = cuda.Stream()
     stream.wait_stream(cuda.current_stream())
     with cuda.stream(stream):
@@ -257,8 +283,8 @@ def _formula(library: Library) -> Callable[[], Any]:
     for _ in range(FUSED_AFTER):  # kernels are compiled then
         call()
     eager = make(_as_it_is)
-    _require_same(library, eager, call, 0)
-    return _Noted(call, f"same bits, replay {_beside(_waiting(library, eager), _waiting(library, call)):.2f} of eager")
+    require_same(library, eager, call, 0)
+    return _Noted(call, f"same bits, replay {_beside(waiting(library, eager), waiting(library, call)):.2f} of eager")
 
 
 def _inference(library: Library, network: Network) -> Callable[[], Any]:

@@ -6,7 +6,7 @@
 `suite`, `outcomes`: the project's tests, those of the kernels first, in memory full of NaN.
 `ceilings_of_gpu`, `host_times`, `kernel_times`: what the GPU can do; the host's and the GPU's time of operations.
 `tuning`, `problems`: measures the configurations of convolutions and attention, and writes the table.
-`rows`: the targets and the training steps beside PyTorch.
+`rows`: the targets and the training steps beside PyTorch. `compiled_steps`: steps of `lucid.compile`, beside PyTorch's graphs.
 `roofline_rows`: what is known of them without a GPU.
 `tables`: a result as text.
 """

@@ -23,7 +23,8 @@ from bench.gpu import tables
 from bench.gpu.place import GPU, SIMULATOR, variables
 
 #: The parts in the order of their worth -> their shares of the time. What one leaves over, the next ones have.
-SHARES = {"compilation": 60, "gate": 100, "ceilings": 15, "host": 45, "tuning": 90, "rows": 140, "kernels": 30, "tests": 60}
+SHARES = {"compilation": 60, "gate": 100, "ceilings": 15, "host": 45, "tuning": 80, "rows": 120, "compile": 45, "kernels": 30,
+          "tests": 45}
 _GRACE = 8.0  # seconds after which a part that does not end is ended
 _SAVED = 6.0  # seconds kept for what is left to do at the end
 _OFTEN = 10.0  # seconds after which what a part has found so far is saved: whoever ends the batch loses no more

@@ -53,10 +53,11 @@ def measure(given: Time) -> Iterator[dict[str, Any]]:
             row: dict[str, Any] = {"name": pair[0][0]}
             for library, (_, call) in zip(libraries, pair, strict=True):
                 side = "torch" if library.is_torch else "ours"
-                fastest, median = host_seconds(call, _synchronize(library))
+                fastest, median = host_seconds(call, synchronize(library))
                 row |= {f"{side}_us": fastest * 1e6, f"{side}_median_us": median * 1e6}
             yield row
 
 
-def _synchronize(library: Any) -> Callable[[], Any]:
+def synchronize(library: Any) -> Callable[[], Any]:
+    """What waits for the device."""
     return library.lib.cuda.synchronize if library.is_torch else library.lib.gpu.synchronize

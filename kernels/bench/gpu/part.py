@@ -16,7 +16,7 @@ from bench.gpu.place import prepare
 
 #: A part -> its module; what a module's `measure(time)` yields are the rows.
 MODULES = {"about": "about", "compilation": "compilation", "gate": "suite", "ceilings": "ceilings_of_gpu", "host": "host_times",
-           "tuning": "tuning", "rows": "rows", "kernels": "kernel_times", "tests": "suite",
+           "tuning": "tuning", "rows": "rows", "compile": "compiled_steps", "kernels": "kernel_times", "tests": "suite",
            "roofline": "roofline_rows"}
 
 

@@ -177,6 +177,23 @@ def _share(value: float | None) -> str:
     return f"{value:.0%}" if value else ""
 
 
+def _compile(rows: Rows) -> list[str]:
+    found = [row for row in rows if "compiled_us" in row]
+    columns = {
+        "us": _text("name"), "ours": _number("ours_us"), "device": _number("ours_device_us"), "compiled": _number("compiled_us"),
+        "its device": _number("compiled_device_us"), "its host": _number("host_us"), "PyTorch": _number("torch_us"),
+        "as a graph": _number("graphed_us"), "that's device": _number("graphed_device_us"), "ratio": _number("ratio_to_torch", 2),
+        "at most": _number("target", 2), "to a graph": _number("ratio_to_graph", 2), "at most ": _number("graph_target", 2),
+        "1st call": _number("first"), "2nd": _number("second"), "3rd": _number("third"),
+        "nodes": lambda row: str(sum(row["nodes"].values()) or ""),
+        "bits": lambda row: "**others**" if row.get("failed") else "same"}
+    lines = _failures(rows) + _table(columns, found)
+    for row in found:
+        counts = ", ".join(f"{count} {name}" for name, count in row["nodes"].items())
+        lines += ["", f"{row['name']}: {row['graphs']}, {row['fused']} fused kernels." + (f" Nodes: {counts}." if counts else "")]
+    return lines
+
+
 def _kernels(rows: Rows) -> list[str]:
     return _failures(rows) + _table({"kernel": _text("name"), "us": _number("us"), "GB/s": _number("gigabytes_per_second", 0),
                                      "TFLOP/s": _number("teraflops")}, [row for row in rows if "us" in row])
@@ -184,4 +201,4 @@ def _kernels(rows: Rows) -> list[str]:
 
 _SECTIONS: dict[str, Callable[[Rows], list[str]]] = {
     "compilation": _compilation, "gate": _tests, "ceilings": _ceilings, "host": _host, "tuning": _tuning, "rows": _rows,
-    "kernels": _kernels, "tests": _tests}
+    "compile": _compile, "kernels": _kernels, "tests": _tests}

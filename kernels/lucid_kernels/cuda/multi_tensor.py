@@ -105,9 +105,7 @@ class Numbers:
         if not cupy.cuda.get_current_stream().is_capturing():
             words.store(self.array.view(np.int64), carried)
             return
-        with cupy.cuda.Stream(non_blocking=True) as other:
-            words.store(self.array.view(np.int64), carried)
-        other.synchronize()
+        words.store_at_once(self.array.view(np.int64), carried)
 
 
 class _List:

@@ -10,6 +10,7 @@ import sysconfig
 from collections.abc import Iterable, Sequence
 
 from lucid_kernels import extras
+from lucid_kernels.cuda.runtime import source
 
 from .build import cuda_include_dirs
 
@@ -129,7 +130,7 @@ def parse_log(log: str) -> dict[str, Resources]:
 
 def compiled_resources(nvrtc: Nvrtc, text: str, file: str, names: Iterable[str], architecture: str) -> dict[str, Resources]:
     """What the kernels of a source take on one chip, by their names. Raises CompilationError."""
-    options = [*CUPY_OPTIONS, f"-arch={architecture}", "--ptxas-options=-v", "-lineinfo"]
+    options = [*CUPY_OPTIONS, *source.options(text), f"-arch={architecture}", "--ptxas-options=-v", "-lineinfo"]
     options += [f"-I{folder}" for folder in cuda_include_dirs()]
     lowered, log = nvrtc.compile(text, file, options, names)
     return {lowered.get(symbol, symbol): found for symbol, found in parse_log(log).items()}

@@ -54,34 +54,44 @@ class Static:
 
     def settle(self) -> None:
         """Take it that nobody holds the array now but this object and the graph."""
-        self._counts = self._held()
-
-    def _held(self) -> tuple[int, int, int]:
+        array = self.array
+        data = array.data
         # A view with strides of its own has no `.base`, but it holds the memory.
-        return getrefcount(self.array), getrefcount(self.array.data), getrefcount(self.array.data.mem)
+        self._counts = getrefcount(array), getrefcount(data), getrefcount(data.mem)
 
     def is_free(self, holders: int) -> bool:
         """Whether nobody holds the array, or its memory, but for so many tensors that are known."""
-        array, data, memory = self._counts
-        return self._held() == (array + holders, data, memory)
+        array = self.array
+        data = array.data
+        counts = self._counts
+        return (getrefcount(array) - holders == counts[0] and getrefcount(data) == counts[1]
+                and getrefcount(data.mem) == counts[2])
 
 
 class Draws:
-    """Seeds and offsets of draws in device memory."""
+    """Seeds and offsets of draws in device memory. Each launch brings the offsets to where the next one mostly begins."""
 
-    def __init__(self, count: int) -> None:
-        self._array = cupy.zeros(2 * count, np.int64)
-        self._old: list[int] = []
+    def __init__(self, steps: Sequence[int]) -> None:
+        """`steps`: by how much `advance` lets each offset grow, as it does from launch to launch if nobody else draws."""
+        self._steps = steps
+        self._array = cupy.zeros(2 * len(steps), np.int64)
+        self._growth = cupy.array([number for step in steps for number in (0, step)], np.int64)
+        self._there: list[tuple[int, int]] | None = None
+        self.advance()  # what is captured is compiled before
 
     def seed(self, number: int) -> int:
         """The seed with which a captured kernel reads pair `number`; its offset is added to the one there."""
         return Stored(self._array.data.ptr + 16 * number)
 
-    def store(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Let these be the pairs from here on in the current stream."""
-        new: list[int] = np.array(pairs, np.uint64).view(np.int64).ravel().tolist()
-        words.store(self._array, new, self._old)
-        self._old = new
+    def advance(self) -> None:
+        """Let the offsets grow; captured behind what reads them."""
+        cupy.add(self._array, self._growth, out=self._array)
+
+    def store(self, pairs: list[tuple[int, int]]) -> None:
+        """Let these be the pairs in the current stream for the launch that follows."""
+        if pairs != self._there:
+            words.store(self._array, np.array(pairs, np.uint64).view(np.int64).ravel().tolist())
+        self._there = [(seed, offset + step) for (seed, offset), step in zip(pairs, self._steps, strict=True)]
 
 
 class Graph:
@@ -92,6 +102,7 @@ class Graph:
         self._stream = cupy.cuda.Stream(non_blocking=True) if stream is None else stream
         self._graph: Any = None
         self._entered: list[Any] = []
+        self._kept: list[Any] = []  # arrays that were made for it, out of its pool
 
     def begin(self) -> None:
         """Capture what is asked for from now on. Raises CuPy's errors."""
@@ -105,6 +116,7 @@ class Graph:
         except BaseException:
             self._leave()
             raise
+        words.kept[self._stream.ptr] = self._kept
 
     def end(self) -> None:
         """Make the graph. Raises CUDA's error if the capture was spoilt."""
@@ -123,6 +135,7 @@ class Graph:
             self._leave()
 
     def _leave(self) -> None:
+        words.kept.pop(self._stream.ptr, None)
         for context in reversed(self._entered):
             context.__exit__(None, None, None)
         self._entered = []
@@ -138,6 +151,11 @@ class Graph:
         versions.all_written()
         launch.error_flag()
 
+    def drawn(self) -> str:
+        """The graph for Graphviz, as CUDA writes it."""
+        return str(self._graph.debug_dot_str(0))
+
     def reset(self) -> None:
         """Let go of the graph."""
         self._graph = None
+        self._kept = []

@@ -12,6 +12,7 @@ from bench.targets.training import training_step
 def test_a_step_has_the_same_bits_and_notes():
     call = family._step(Library("lucid"), family.DEEP)
     assert call().shape == ()
+    assert family.fastest_layout(Library("lucid"), family.DEEP, training_step)().shape == ()
     assert call.notes.startswith("same bits, replay ")
     assert ", recorded " in call.notes and call.notes.endswith(" of eager")
 

@@ -17,7 +17,7 @@ from lucid_kernels import simulator
 from lucid_kernels.measuring.timing import FAKE
 
 from bench.driver import WorkerFailed
-from bench.gpu import batch, clock, outcomes, part, place, roofline_rows, rows, suite, tables, tuning
+from bench.gpu import batch, clock, compiled_steps, outcomes, part, place, roofline_rows, rows, suite, tables, tuning
 from bench.gpu.batch import SHARES, Batch
 from bench.host import stub
 from lucid.backends.gpu_probe import gpu_problem
@@ -382,6 +382,53 @@ def test_a_wrong_configuration_is_left_out(cupy: Any, monkeypatch: pytest.Monkey
     [row] = tuner.rows
     assert row["wrong"] == ["wrong", "forgets"]
     assert tuner.measured == {}  # all times are the same, and the choice is no candidate
+
+
+_DOT = """digraph dot {
+subgraph cluster_1 {
+label="graph_1" graph[style="dashed"];
+"graph_1_node_0"[style="bold" shape="octagon" label="0
+_Z12multi_tensorIf4AdamEvPxi7Options6Countsi
+\\<\\<\\<12,256,0\\>\\>\\>
+"];
+"graph_1_node_1"[style="bold" shape="octagon" label="1
+store_words
+"];
+"graph_1_node_2"[style="solid" shape="record" label="{MEMSET | {ID | 2}}"];
+"graph_1_node_0" -> "graph_1_node_1";
+}
+}
+"""
+
+
+def test_the_nodes_of_a_graph() -> None:
+    labels = compiled_steps.labels_of(_DOT)
+    assert [compiled_steps.short(label) for label in labels] == ["multi_tensor<f4Adam>", "store_words", "MEMSET"]
+    assert compiled_steps.short("3\n_ZN6cublas4gemmEv") == "gemm"
+    assert compiled_steps.short("") == "?"
+
+
+@pytest.mark.usefixtures("faked")
+def test_a_compiled_step_with_other_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is a failure that the page shows, and is timed nevertheless."""
+    def differ(*_: Any) -> None:
+        raise AssertionError("call 5 gives other bits than eagerly")
+
+    monkeypatch.setattr(compiled_steps, "compare", differ)
+    [row] = compiled_steps.measure(part.Time("compile", 100, {}))
+    assert row["failed"].startswith("call 5") and row["compiled_us"] > 0
+    page = "\n".join(tables._compile([row | {"nodes": {"gemm": 2}}]))
+    assert "**others**" in page and "2 gemm" in page and "call 5 gives other bits" in page
+    assert tables.is_bad({"end": "done", "rows": [row]})
+
+
+@pytest.mark.usefixtures("faked")
+def test_a_compiled_step_that_cannot_run_does_not_stop_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(compiled_steps, "row", broken)
+    assert list(compiled_steps.measure(part.Time("compile", 100, {}))) == [{"name": "a small MLP", "failed": "ValueError: broken"}]
 
 
 def test_occupancy_and_estimates() -> None:

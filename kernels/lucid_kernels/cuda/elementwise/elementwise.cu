@@ -1,5 +1,6 @@
 // Activations with their gradients, whose operators are written from their formulas, and arithmetic.
 // one module an instance on a GPU
+// each operation is rounded alone
 // instantiate: binary<float, FloorDivide>, binary<double, FloorDivide>
 // instantiate: binary<__half, FloorDivide>, binary<__nv_bfloat16, FloorDivide>
 // instantiate: binary<float, Remainder>, binary<double, Remainder>, binary<__half, Remainder>, binary<__nv_bfloat16, Remainder>

@@ -55,7 +55,7 @@ def kernel(file: str, name: str) -> Any:
             text = source(file)
             apart = _source.is_one_module_an_instance(text, _SIMULATED)
             names = (name,) if apart else _source.instantiations(text)
-            module = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
+            module = cupy.RawModule(code=text, options=(*OPTIONS, *_source.options(text)), name_expressions=names or None)
             if not apart:
                 _modules[file] = module
         with told_if_slow(f"{file}.cu"):

@@ -12,6 +12,7 @@ from lucid_kernels.cuda.runtime import formula
 FOLDER = pathlib.Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
 _APART = re.compile(r"^// one module an instance( on a GPU)?$", re.MULTILINE)
+_ALONE = re.compile(r"^// each operation is rounded alone$", re.MULTILINE)
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
 
 
@@ -86,6 +87,13 @@ def is_one_module_an_instance(text: str, all_wanted: bool = False) -> bool:
     """
     match = _APART.search(text)
     return match is not None and not (all_wanted and match[1])
+
+
+def options(text: str) -> tuple[str, ...]:
+    """The compiler's options for a source. The compiler joins products and sums, but where operations are to give the bits that
+    they have in a kernel of several operations (`launch.generated`).
+    """
+    return ("--fmad=false",) if _ALONE.search(text) else ()
 
 
 def with_instantiations(text: str, names: Iterable[str]) -> str:

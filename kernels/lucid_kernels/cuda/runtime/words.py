@@ -17,6 +17,8 @@ from lucid_kernels.cuda.runtime import launch
 _WORDS = 256  # of a launch, as in the source: 2 of the 4 KiB that its arguments may have
 _MOST = 256  # tables
 
+#: Where captures under way keep arrays as long as their graphs, by the streams.
+kept: dict[int, list[Any]] = {}
 _tables: OrderedDict[Any, tuple[Any, list[int]]] = OrderedDict()
 
 
@@ -24,13 +26,21 @@ def table(key: Any, words: list[int]) -> Any:
     """An int64 array with these words, on the current device and for the current stream. The first one is 0, and the kernel's
     own: it is 0 again when the kernel is done.
 
-    Tables of one `key` share their memory. While the stream is being captured a table has memory of its own, which the graph
-    fills each time it runs: what is called later would change it.
+    Tables of one `key` share their memory. While the stream is being captured a table has memory of its own: what is called
+    later would change it. It is written at once, if the graph keeps it (`kept`), else by the graph each time it runs.
     """
     stream = cupy.cuda.get_current_stream()
     if stream.ptr and stream.is_capturing():
-        array = launch.empty((len(words),), np.int64)
-        store(array, words)
+        holder = kept.get(stream.ptr)
+        if holder is None:
+            array = launch.empty((len(words),), np.int64)
+            store(array, words)
+            return array
+        # What is captured may use memory of the graph's pool before: this has to be other memory.
+        with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
+            array = launch.empty((len(words),), np.int64)
+        store_at_once(array, words)
+        holder.append(array)
         return array
     found = cupy.cuda.runtime.getDevice(), stream.ptr, len(words), key
     array, old = _tables.pop(found, (None, words))
@@ -52,6 +62,13 @@ def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
             continue
         launch.kernel("store_words", "store_words")(
             (1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+
+
+def store_at_once(array: Any, words: Sequence[int]) -> None:
+    """Write words while the current stream is being captured, and wait for it."""
+    with cupy.cuda.Stream(non_blocking=True) as other:
+        store(array, words)
+    other.synchronize()
 
 
 def carried(kind: str, numbers: Sequence[Any], count: int) -> Any:
