@@ -1,4 +1,5 @@
-"""CUDA graphs of a plan: the kernels between two steps that are called as they are, captured and launched as one.
+"""CUDA graphs of a plan: the kernels between two steps that are called as they are, captured and launched as one. Of these steps
+those of lucid's own optimizers are kernels too (`optim/_captured.py`).
 
 What a plan reads is copied to where its graphs read it, or is there already: parameters, buffers and gradients stay where they
 are while the plan holds. What it returns, and what it puts behind tensors, is copied to memory of its own; only gradients are
