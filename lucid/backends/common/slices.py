@@ -15,7 +15,9 @@ Kernel = Callable[..., Any]
 
 
 def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Kernel]:
-    """`new(shape, dtype)` is an array, `fill(target, number)` and `add(target, source)` write one, `copy(targets, sources)` several."""
+    """`new(shape, dtype)` is an array, `fill(target, number)` and `add(target, source)` write one, `copy(targets, sources)`
+    several.
+    """
 
     def assemble(*parts: Array, shape: tuple[int, ...], indices: Sequence[Any], axes: tuple[int, ...] | None) -> Array:
         """The sum of arrays of `shape`, each zero but for one of `parts` at the basic index of the same number.
