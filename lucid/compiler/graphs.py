@@ -1,4 +1,5 @@
-"""CUDA graphs of a plan: the kernels between two steps that are called as they are, captured and launched as one.
+"""CUDA graphs of a plan: the kernels between two steps that are called as they are, captured and launched as one. Of these steps
+those of lucid's own optimizers are kernels too (`optim/_captured.py`).
 
 What a plan reads is copied to where its graphs read it, or is there already: parameters, buffers and gradients stay where they
 are while the plan holds. What it returns, and what it puts behind tensors, is copied to memory of its own; only gradients are
@@ -129,7 +130,8 @@ class Graphs:
             elif event[0] == "constant" and event[1].__class__ is np.ndarray:
                 self.refused = "it has a constant in the memory of the host"
         self._targets = self._handed_out(lines)
-        self._run = self._made(lines) if self.refused is None else None
+        self._lines = lines
+        self._run: Callable[..., Any] | None = None  # made with the first capture
 
     def _with_steps(self, lines: list[Line], recorder: Recorder) -> list[Line]:
         """`lines`, with the steps of optimizers as kernels where they are no more than that."""
@@ -286,6 +288,7 @@ class Graphs:
             del found
             self._graphs.append((graph, draws))
         arrays.clear()
+        self._run = self._run or self._made(self._lines)
         self._arrays = [self._static[symbol] for symbol in self._places]
         self._gradients = [(target, slot, gpu.Static(self._static.pop(slot))) for target, slot in self._targets]
         for _, _, holder in self._gradients:

@@ -88,6 +88,7 @@ class Recorder:
         self._blocks: list[tuple[Any, int]] = []  # the generator of each and how many it took; None for one that was repeated
         self._heads: dict[int, tuple[Any, int, int, int]] = {}  # generators, their seeds, where they began, how far they got
         self._watched = [*environment.tensors.values()]
+        self._had_gradients = {id(t): t._grad is not None for t in self._watched}
         self._argument_index = {id(t): n for n, t in reversed([*enumerate(self.arguments)])}
         self._known = {id(t): t for t in [*self._watched, *self.arguments]}
         self._before = {id(t): (t._array, t._grad, None if t._grad is None else t._grad._array, _role(t))
@@ -507,9 +508,8 @@ class Recorder:
             self.events.append(("requires", self._target(tensor), now == "leaf"))
 
     def had_gradient(self, tensor: Tensor) -> bool | None:
-        """Whether a tensor had a gradient before the call; None of one that nobody knows."""
-        known = self._before.get(id(tensor))
-        return None if known is None else known[1] is not None
+        """Whether a tensor that the function sees had a gradient before the call; None of another one."""
+        return self._had_gradients.get(id(tensor))
 
     def release(self) -> None:
         """Let go of what only the recording needed."""

@@ -151,12 +151,27 @@ def test_moments_that_come_later(gpu):
     _check(gpu, _MAKERS["Adam"], between)
 
 
-def test_a_frozen_parameter(gpu):
+def test_a_frozen_parameter(gpu, monkeypatch):
     def make(net):
         net[0].weight.requires_grad_(False)
         return lucid.optim.Adam(net.parameters(), lr=0.01)
 
     _check(gpu, make)
+    monkeypatch.setattr(lucid.compiler.plan, "FUSED_AFTER", 2)  # the graphs are made once more then
+
+    def f(x):
+        opt.zero_grad()
+        ((w * x + 1) * 2 - x).square().sum().backward()
+        opt.step()
+
+    w, frozen = nn.Parameter(lucid.ones(3, device=gpu)), nn.Parameter(lucid.ones(3, device=gpu))
+    opt = lucid.optim.Adam([w, frozen], lr=0.1)
+    compiled = lucid.compile(f, fullgraph=True)
+    for _ in range(7):
+        compiled(lucid.ones(3, device=gpu))
+    [plan] = compiled.plans
+    assert plan.functions[0].fused and plan.graphs._steps
+    assert frozen.tolist() == [1] * 3
 
 
 def test_hooks_are_called(gpu):

@@ -15,7 +15,9 @@ Kernel = Callable[..., Any]
 
 
 def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Kernel]:
-    """`new(shape, dtype)` is an array, `fill(target, number)`, `copy(target, source)` and `add(target, source)` write one."""
+    """`new(shape, dtype)` is an array, `fill(target, number)` and `add(target, source)` write one, `copy(targets, sources)`
+    several.
+    """
 
     def assemble(*parts: Array, shape: tuple[int, ...], indices: Sequence[Any], axes: tuple[int, ...] | None) -> Array:
         """The sum of arrays of `shape`, each zero but for one of `parts` at the basic index of the same number.
@@ -33,11 +35,11 @@ def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Ker
             fill(result, 0)
         if axes is not None:
             result = result.transpose(inverse(axes))
-        for part, index in zip(parts, indices, strict=True):
-            target = part_of(result, index)
-            if apart:
-                copy(target, part)
-            else:
+        targets = [part_of(result, index) for index in indices]
+        if apart:
+            copy(targets, parts)
+        else:
+            for target, part in zip(targets, parts, strict=True):
                 add(target, part)
         return result
 

@@ -107,8 +107,13 @@ def _triangle(x: Array, k: int, lower: bool) -> Array:
     return triangles.triangle(as_bits(x, bits), k, lower).view(x.dtype)
 
 
+def _copy_each(targets: Sequence[Array], sources: Sequence[Array]) -> None:
+    for target, source in zip(targets, sources, strict=True):
+        copy_into(target, source)
+
+
 _FUNCTIONS: Sequence[Callable[..., Any]] = (
     broadcast_to, cast, concatenate, contiguous, copy, diagonal, flip, reshape, roll, stack, tril, triu)
 TABLE: dict[str, Callable[..., Any]] = merge(
-    manipulation.table(np), views.table(np), slices.table(empty, fill_with, copy_into, add_into),
+    manipulation.table(np), views.table(np), slices.table(empty, fill_with, _copy_each, add_into),
     unfold.table(np, copy_into), {function.__name__: function for function in _FUNCTIONS})

@@ -60,7 +60,7 @@ _FUNCTIONS: Sequence[Callable[..., Any]] = (
     copy, cast, manipulation.flip, manipulation.reshape, fill, increment, contiguous, concatenate, stack)
 TABLE: dict[str, Callable[..., Any]] = merge(
     creation.table(cupy), manipulation.table(cupy), views.table(cupy), pad.table(cupy.empty, cupy.copyto),
-    slices.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd), unfold.table(cupy, cupy.copyto),
+    slices.table(cupy.empty, cupy.ndarray.fill, copies.copy_each, operator.iadd), unfold.table(cupy, cupy.copyto),
     planning.all_planned({function.__name__: function for function in _FUNCTIONS}),
     {"broadcast_to": cupy.broadcast_to, "diagonal": cupy.diagonal, "empty": cupy.empty, "full": cupy.full, "roll": cupy.roll,
      "tril": cupy.tril, "triu": cupy.triu})

@@ -6,6 +6,7 @@ that are as long as its rows.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lucid_kernels.expression import Node, Program
 
 Array = Any
 
+_MOST = 4  # arrays that are copied together: each takes registers
 #: The dtypes of our kernels, by their codes: not complex ones.
 _KINDS = frozenset("?bBhHiIlLqQfdeE")
 
@@ -44,6 +46,19 @@ def copy(x: Array, out: Array) -> Array:
     return out
 
 
+def copy_each(targets: Sequence[Array], sources: Sequence[Array]) -> None:
+    """Copy arrays to others of the same shapes and dtypes, in other memory: several of one shape in one launch."""
+    first = sources[0]
+    if first.dtype.char not in _KINDS or not first.size or not 1 < len(sources) <= _MOST or any(
+            x.dtype != first.dtype or x.shape != first.shape for x in sources):
+        recording.unrepeatable()
+        for target, source in zip(targets, sources, strict=True):
+            target[...] = source
+        return
+    kinds = (first.dtype,) * len(sources)
+    strides.run(launch.generated(formula.source(_as_they_are(*kinds), kinds, kinds)), targets, sources)
+
+
 def like(x: Array, dtype: Any) -> Array:
     """A new array in the layout of `x`."""
     return strides.result(None, x.shape, dtype, (x,))
@@ -67,6 +82,11 @@ def fill(out: Array, value: Any) -> Array:
 def _overlap(x: Array, out: Array) -> bool:
     """Whether both may lie in the same memory: an element might be read after it was written."""
     return x is not out and x.data.mem is out.data.mem
+
+
+@functools.cache
+def _as_they_are(*dtypes: Any) -> Program:
+    return Program([Node("input", dtype, (), number) for number, dtype in enumerate(dtypes)])
 
 
 @functools.cache

@@ -57,6 +57,24 @@ def test_into_any_strides(cp, copies, schedule, kind):
     np.testing.assert_array_equal(copies.copy(row, cp.empty((4, 8), kind)).get(), np.broadcast_to(x[0, 0], (4, 8)))
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float16, ml_dtypes.bfloat16, np.uint8, np.int64, np.complex64])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_several_at_once(cp, copies, kind, count):
+    """As the heads of an attention lie: each in its part of one array, with its dimensions in another order."""
+    for heads, width in ((2, 8), (3, 5)):
+        parts = [(np.arange(2 * heads * 3 * width).reshape(2, heads, 3, width) % 50 + 60 * number).astype(kind)
+                 for number in range(count)]
+        memory = cp.full((2, 3, count, heads, width), 7, kind)
+        whole = memory.transpose(2, 0, 3, 1, 4)
+        copies.copy_each([whole[number] for number in range(count)], [cp.asarray(part) for part in parts])
+        np.testing.assert_array_equal(whole.get(), np.stack(parts))
+    shapes = [(2, 0), (2, 0)], [(2, 3), (3, 2)], [(), ()]
+    for first, second in shapes:
+        targets = [cp.zeros(first, kind), cp.zeros(second, kind)]
+        copies.copy_each(targets, [cp.ones(first, kind), cp.full(second, 2, kind)])
+        assert all((target.get() == number).all() for number, target in enumerate(targets, 1))
+
+
 def test_of_memory_into_itself(cp, copies):
     x = cp.arange(12, dtype=np.float32).reshape(3, 4)
     copies.copy(x[:2].copy(), x[1:])

@@ -41,6 +41,12 @@ def test_instantiations():
     assert len(fewer.splitlines()) == len(text.splitlines())
 
 
+def test_what_may_be_part_of_a_fused_kernel_is_rounded_alone() -> None:
+    assert source.options(source.load("elementwise")) == ("--fmad=false",)
+    assert source.options(source.load("softmax")) == ()
+    assert source.options("// each operation is rounded alone, if it were so\n") == ()
+
+
 @pytest.mark.parametrize("name", source.names())
 def test_every_source_follows_the_rules(name):
     text = source.load(name)
