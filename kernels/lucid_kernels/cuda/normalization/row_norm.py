@@ -14,11 +14,15 @@ import numpy as np
 
 from lucid_kernels.cuda.runtime import launch, rows
 
-_TILE, _TURNS = 32, 8  # the block of `column_sums` and `add_partials`
+_WARP = 32
+_TILE, _TURNS = 32, 8  # the block of `column_sums`
+_PARTIAL_TURNS = 32  # of `add_partials`, whose threads are a column's
 _ROWS_A_CHUNK = 64
 _MOST_CHUNKS = 256
-#: Threads that share rows, and the fewest rows that they share: a partial sum of them for each parameter. Not measured.
-_MOST_SLOTS, _ROWS_A_SLOT = 512, 8
+#: `row_norm_gradients`: packs of a row in a thread, threads of a block, and the most elements of a row.
+_PACKS, _THREADS, _LARGEST = (1, 2, 4), 256, 512
+#: Blocks, with partial sums of each, that occupy a device when a thread has so many packs, and the fewest rows of their slots.
+_MOST_BLOCKS, _ROWS_A_SLOT = {1: 1056, 2: 528, 4: 264}, 2
 _FEW_ELEMENTS, _MANY_PARAMETERS = 8192, 512  # of a parameter, and parameters, from which one kernel adds up all planes
 
 
@@ -72,8 +76,7 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
     if x.size:
         kind, (weight,) = rows.parameters(x, weight)
         pack = layout.pack(g, x, dx, weight)
-        if layout.parameters == layout.width and layout.count > _ROWS_A_CHUNK and (
-                layout.width <= rows.most_kept(pack, x.dtype.itemsize, 2)):
+        if layout.parameters == layout.width and layout.count > _ROWS_A_CHUNK and layout.width <= most_kept(pack):
             _all_gradients(g, x, kind, weight, mean, rstd, layout, pack, dx, dweight, dbias)
             return
         if layout.has_planes and not _are_totals(layout, dweight, x) and dweight.dtype == kind:
@@ -90,14 +93,23 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
             launch.fill(dbias, 0)
 
 
+def most_kept(pack: int) -> int:
+    """Elements of the longest row that stays in the registers of the threads of `row_norm_gradients`."""
+    return _LARGEST * _PACKS[-1] * pack
+
+
 def _all_gradients(g: Any, x: Any, kind: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, pack: int, dx: Any, dweight: Any,
                    dbias: Any) -> None:
     """In two launches, the first of which reads g and x once, where rows fit into registers and each element has a parameter."""
-    _, (threads, together) = rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize, 2)
-    blocks = max(1, min(_MOST_SLOTS // together, layout.count // (_ROWS_A_SLOT * together)))
-    partial = launch.empty((blocks * together, layout.width), rstd.dtype)
+    packs = next((packs for packs in _PACKS if pack > 1 and packs * pack * _WARP >= layout.width), _PACKS[-1])
+    threads = _WARP
+    while threads * packs * pack < layout.width:
+        threads *= 2
+    together = max(1, _THREADS // threads)
+    blocks = max(1, min(_MOST_BLOCKS[packs], layout.count // (_ROWS_A_SLOT * together)))
+    partial = launch.empty((blocks, layout.width), rstd.dtype)
     other = partial if dbias is None else launch.empty(partial.shape, rstd.dtype)
-    launch.kernel("row_norm", f"row_norm_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
+    launch.kernel("row_norm", f"row_norm_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}, {packs}>")(
         (blocks,), (threads, together),
         (g, x, *rows.optional(weight, kind, x), mean, rstd, dx, partial, other, np.int32(layout.centred),
          np.int64(layout.count), np.int64(layout.width)))  # fmt: skip
@@ -129,7 +141,7 @@ def _are_totals(layout: Layout, dweight: Any, x: Any) -> bool:
 def _add_partials(partial: Any, other: Any, layout: Layout, dweight: Any, dbias: Any) -> None:
     chunks, parameters = partial.shape
     launch.kernel("row_norm", f"add_partials<{launch.ctype(partial.dtype)}, {launch.ctype(dweight.dtype)}>")(
-        (launch.ceil_div(parameters, _TILE),), (_TILE, _TURNS),
+        (launch.ceil_div(parameters, _TILE),), (_TILE, _PARTIAL_TURNS),
         (partial, other, dweight, dweight if dbias is None else dbias, np.int32(layout.centred), np.int64(chunks),
          np.int64(parameters)))  # fmt: skip
 

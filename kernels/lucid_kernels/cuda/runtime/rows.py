@@ -62,11 +62,6 @@ def geometry(rows: int, width: int, pack: int, size: int, arrays: int = 1) -> tu
     return launch.grid_cap(rows), (threads, 1)
 
 
-def most_kept(pack: int, size: int, arrays: int) -> int:
-    """Elements of the longest row that stays in the registers of the threads of a block."""
-    return _LARGEST * (min(_KEPT // size, 8 * pack) // arrays)
-
-
 def columns(slices: int, length: int) -> tuple[tuple[int], tuple[int, int]]:
     """Grid and block of a kernel over slices with gaps: few slices share a block of more threads for each."""
     across = launch.BLOCK

@@ -70,11 +70,11 @@ def forward_and_backward(layer_norm, cp, g, x, weight, bias, ndim):
 
 def check_other_sums(layer_norm, cp):
     """Of many rows that do not fit into registers: in three launches, with any rows in the place of such."""
-    from lucid_kernels.cuda.runtime import rows
+    from lucid_kernels.cuda.normalization import row_norm
 
     for shape in ((150, 13), (65, 40)):
         g, x, weight, bias = data(shape, 1, np.float32)
-        with mock.patch.object(rows, "most_kept", return_value=0):
+        with mock.patch.object(row_norm, "most_kept", return_value=0):
             results = forward_and_backward(layer_norm, cp, g, x, weight, bias, 1)
         for got, wanted in zip(results[3:], reference_grad(g, x, weight, 1), strict=True):
             np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
