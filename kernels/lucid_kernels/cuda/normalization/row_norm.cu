@@ -84,7 +84,7 @@ row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, 
     const i64 kept = row.KEPT * (i64)N * blockDim.x;
     A centre = 0;
     if (centred) {
-      row.own([&](i64, const A (&value)[1][N]) {
+      row.own([&](int, i64, const A (&value)[1][N]) {
 #pragma unroll
         for (int j = 0; j < N; ++j) centre += value[0][j];
       });
@@ -158,18 +158,6 @@ row_norm_grad(const T* __restrict__ g, const T* __restrict__ x, const W* __restr
       store<N>(dx + r * width + at, result);
     });
   }
-}
-
-// Nothing, but the compiler forgets what it has made of the pack: it would keep the floats of halves, in twice the registers.
-template <typename P> __device__ __forceinline__ void packed_again(P& pack) {
-#ifndef LUCID_SIMULATOR
-  if constexpr (sizeof(P) == 16) {
-    uint4 words;
-    memcpy(&words, &pack, 16);
-    asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
-    memcpy(&pack, &words, 16);
-  }
-#endif
 }
 
 // The same where each element has a parameter and a row fits into the registers of its threads, K packs in each, with the first stage

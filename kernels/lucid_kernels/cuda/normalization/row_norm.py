@@ -60,7 +60,7 @@ def forward(x: Any, weight: Any, bias: Any, layout: Layout, eps: float, y: Any, 
         kind, (weight, bias) = rows.parameters(x, weight, bias)
         pack = layout.pack(x, y, weight, bias)
         launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
-            *rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize),
+            *rows.geometry(layout.count, layout.width, pack),
             (
                 x, *rows.optional(weight, kind, x), *rows.optional(bias, kind, x), y, rstd if mean is None else mean, rstd,
                 np.int32(layout.centred), *_sizes(layout), rstd.dtype.type(eps),
@@ -83,7 +83,7 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
             _gradients_of_planes(g, x, kind, weight, mean, rstd, layout, pack, dx, dweight, dbias)
             return
         launch.kernel("row_norm", f"row_norm_grad<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
-            *rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize, 2),
+            *rows.geometry(layout.count, layout.width, pack, 2),
             (g, x, *rows.optional(weight, kind, x), mean, rstd, dx, np.int32(layout.centred), *_sizes(layout)),
         )
         _parameter_gradients(g, x, mean, rstd, layout, dweight, dbias)
@@ -122,7 +122,7 @@ def _gradients_of_planes(g: Any, x: Any, kind: Any, weight: Any, mean: Any, rstd
     each, span = layout.width // layout.span, layout.span
     planes, pack = layout.count * each, pack if span > 1 else 1
     sums = launch.empty((planes,), rstd.dtype), launch.empty((planes,), rstd.dtype)
-    (blocks,), (threads, together) = rows.geometry(planes, span, pack, x.dtype.itemsize)
+    (blocks,), (threads, together) = rows.geometry(planes, span, pack)
     launch.kernel("row_norm", f"plane_sums<{launch.ctype(x.dtype)}, {pack}>")(
         (blocks,), (threads, together), (g, x, mean, rstd, *sums, *map(np.int64, (planes, span, each))))
     launch.kernel("row_norm", f"plane_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
@@ -162,7 +162,7 @@ def _parameter_gradients(g: Any, x: Any, mean: Any, rstd: Any, layout: Layout, d
     if planes and _are_totals(layout, dweight, x):
         each = layout.width // layout.span
         launch.kernel("row_norm", f"plane_totals<{kind}, {written}, {pack if layout.span > 1 else 1}>")(
-            *rows.geometry(parameters, chunks * layout.span, pack, x.dtype.itemsize),
+            *rows.geometry(parameters, chunks * layout.span, pack),
             (g, x, mean, rstd, dweight, dbias, *map(np.int64, (chunks, parameters, layout.span, each))),
         )
         return
@@ -175,7 +175,7 @@ def _parameter_gradients(g: Any, x: Any, mean: Any, rstd: Any, layout: Layout, d
     if planes:
         each = layout.width // layout.span
         launch.kernel("row_norm", f"plane_sums<{kind}, {pack if layout.span > 1 else 1}>")(
-            *rows.geometry(layout.count * each, layout.span, pack, x.dtype.itemsize),
+            *rows.geometry(layout.count * each, layout.span, pack),
             (g, x, mean, rstd, *partials, *map(np.int64, (layout.count * each, layout.span, each))),
         )
     else:

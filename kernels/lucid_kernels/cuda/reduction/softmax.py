@@ -29,7 +29,7 @@ def _run(name: str, logarithm: bool, arrays: tuple[Any, ...], dim: int, out: Any
         arguments = (*arrays, y, np.int32(logarithm), np.int64(slices), np.int64(length))
         if inner == 1:
             pack = rows.pack(length, *arrays, y)
-            grid, block = rows.geometry(slices, length, pack, x.dtype.itemsize, len(arrays))
+            grid, block = rows.geometry(slices, length, pack, len(arrays))
             launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}>")(grid, block, arguments)
         else:
             grid, block = rows.columns(slices, length)

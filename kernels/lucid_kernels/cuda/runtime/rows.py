@@ -8,7 +8,7 @@ import numpy as np
 from lucid_kernels.cuda.runtime import launch
 
 _LINE = 16  # bytes that a thread moves at once
-_KEPT = 64  # bytes of the rows that stay in a thread's registers, at most 8 packs
+_KEPT = 32  # elements of the rows that stay in a thread's registers, at most 8 packs
 _LARGEST = 512  # threads of a row
 #: Threads that the columns of a kernel should keep busy, where there are few of them.
 _ENOUGH_THREADS = 1 << 16
@@ -51,9 +51,9 @@ def pack(width: int, *arrays: Any) -> int:
     return count if whole else 1
 
 
-def geometry(rows: int, width: int, pack: int, size: int, arrays: int = 1) -> tuple[tuple[int], tuple[int, int]]:
-    """Grid and block of a kernel over `Rows` of elements of `size` bytes: a warp for a short row, a block for a long one."""
-    kept = min(_KEPT // size, 8 * pack) // arrays
+def geometry(rows: int, width: int, pack: int, arrays: int = 1) -> tuple[tuple[int], tuple[int, int]]:
+    """Grid and block of a kernel over `Rows`: a warp for a short row, a block for a long one."""
+    kept = min(_KEPT, 8 * pack) // arrays
     threads = 32
     while threads < _LARGEST and threads * kept < width:
         threads *= 2
