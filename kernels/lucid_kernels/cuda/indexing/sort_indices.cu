@@ -26,7 +26,7 @@ sort_counts(const i64* __restrict__ indices, int* __restrict__ counts, i64 count
   for (i64 first = blockIdx.y * share; first < end; first += THREADS) {
     __syncthreads();  // the tile may still be read
     const i64 j = first + threadIdx.x;
-    reinterpret_cast<unsigned*>(tile)[threadIdx.x] = j < end ? key_of(indices[j], rows) : 0xffffffffu;
+    reinterpret_cast<unsigned*>(tile)[threadIdx.x] = j < count ? key_of(indices[j], rows) : 0xffffffffu;
     __syncthreads();
     const bool before = first + THREADS <= own - threadIdx.x;  // all of the tile stand before all of the block: equal ones count
     if (before || first >= own - threadIdx.x + KEYS * THREADS) {
