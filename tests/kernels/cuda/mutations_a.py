@@ -68,6 +68,11 @@ def check_long_rows() -> None:
         tests.test_rows_longer_than_the_registers(softmax, cupy, name, np.float32)
 
 
+def check_all_rows() -> None:
+    check_softmax()
+    check_long_rows()
+
+
 def check_infinity() -> None:
     tests, softmax, cupy = _family("softmax")
     for dim in (0, 1):
@@ -222,7 +227,8 @@ MUTATIONS = [
     Mutation("softmax.cu", "the first turn twice", r"scratch\[threadIdx\.y \* blockDim\.x", "scratch[0 * blockDim.x", check_softmax,
              inside="rows.cuh"),
     Mutation("softmax.cu", "sum of one thread", r"^ *sum = (S::|turns_)reduce\(sum.*$", "", check_softmax),
-    Mutation("softmax.cu", "a lane leaves", r"ExpSum<A> of;", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
+    Mutation("softmax.cu", "a lane leaves", r"ExpSum<A> of;", r"\g<0> if (threadIdx.x == 5) return;", check_all_rows),
+    Mutation("softmax.cu", "a lane leaves a row in registers", r"^  top = reduce\(top", "  if (threadIdx.x == 5) return;\n\\g<0>", check_softmax),
     Mutation("softmax.cu", "barrier among rows", r"blockDim\.x == 32", "blockDim.x == 64", check_softmax, inside="common.cuh"),
     Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax),
     Mutation("softmax.cu", "columns beyond the last", r"i < slices \? C : 0", "C", check_softmax),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-SHAPES = (((3, 7), 1), ((3, 700), 1), ((1003, 33), 0), ((6, 33), 0), ((1003, 64), 0), ((2, 3, 9, 2), (0, 2)), ((2, 40000), 1), ((5000, 2), 0))
+SHAPES = (((3, 7), 1), ((3, 700), 1), ((1003, 33), 0), ((6, 33), 0), ((6, 64), 0), ((1003, 64), 0), ((2, 3, 9, 2), (0, 2)), ((2, 40000), 1), ((5000, 2), 0))
 
 
 def _check(*names: str) -> None:
