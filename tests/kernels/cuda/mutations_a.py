@@ -45,6 +45,11 @@ def check_division() -> None:
         tests.test_division_with_rest(elementwise, cupy, None, name, np.float32)
 
 
+def check_gelu() -> None:
+    tests, elementwise, cupy = _family("elementwise")
+    tests.check_digits_of_gelu(elementwise, cupy)
+
+
 def check_views() -> None:
     tests, elementwise, cupy = _family("elementwise")
     tests.test_broadcasting_of_views(elementwise, cupy, "sub")
@@ -206,6 +211,10 @@ MUTATIONS = [
     Mutation("elementwise.cu", "quotient rounded to zero", r" - below;", ";", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "division by zero", r"if \(b == T\(0\)\) return a / b;", "", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "a zero's sign", r"copysign_\(T\(0\), b\)", "T(0)", check_division, inside="formula.cuh"),
+    # the normal distribution
+    Mutation("elementwise.cu", "what the square has lost", r"return fmaf\(e, lost \* 6.*$", "return e;", check_gelu, inside="formula.cuh"),
+    Mutation("elementwise.cu", "a coefficient with the other sign", r"t, -2\.679", "t, 2.679", check_gelu, inside="formula.cuh"),
+    Mutation("elementwise.cu", "the square of infinity", r"x = fabsf\(x\) > 16.*$", "", check_gelu, inside="formula.cuh"),
     # softmax_rows, softmax_columns, and the gradients
     *_reductions("softmax.cu", check_softmax),
     Mutation("softmax.cu", "maximum of one thread", r"all = reduce\(top, Max\(\), -infinity<A>\(\)\)", "all = top", check_softmax,

@@ -45,7 +45,6 @@ def check_unsorted() -> None:
 
 def check_many() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda.indexing import embedding
 
     for shares in (2, 32):
@@ -103,8 +102,8 @@ MUTATIONS = [
     Mutation(UNSORTED, "all rows are added", r"if \(indices\[q\] != row\) continue;", "", check_unsorted),
     Mutation(UNSORTED, "the first of the outer slices", r"o \* count", "0 * count", check_unsorted_slices),
     Mutation(UNSORTED, "written over the first", r"o \* rows", "0 * rows", check_unsorted_slices),
-    Mutation(TAKE, "one slice too many", r"index < length\) value = reinterpret_cast<const W\*>\(x\)\[\(row",
-             "index <= length) value = reinterpret_cast<const W*>(x)[(row", check_take),
+    Mutation(TAKE, "one slice too many", r"index < length\) values\[k\] = reinterpret_cast<const W\*>\(x\)\[\(row",
+             "index <= length) values[k] = reinterpret_cast<const W*>(x)[(row", check_take),
     Mutation(TAKE, "before the first", r"index >= 0 && ", "", check_take),
     Mutation(TAKE, "the first of the outer slices", r"row / count \* length", "0 * length", check_take),
     Mutation(TAKE, "the other index", r"row % count", "row / count % count", check_take),

@@ -1,5 +1,5 @@
-// The gradient of an array whose slices were looked up by index: a segmented sum over the sorted indices, in an order that the numbers
-// of indices and of columns fix: no float atomics, the same bits every time. Halves are added in float.
+// The gradient of an array whose slices were looked up by index: a segmented sum over the sorted indices, in an order that their
+// number fixes: no float atomics, the same bits every time. Halves are added in float.
 //
 // Bytes moved: g once, dx twice, since zeros are written first, and a sum for the first and the last run of each chunk.
 // instantiate: embedding_grad<float, 4>, embedding_grad<float, 1>, embedding_grad<double, 2>, embedding_grad<double, 1>
@@ -11,9 +11,9 @@
 #include "halves.cuh"
 
 // dx[o, row] = the sum of g[o, order[q]] with sorted[q] == row, g (outer, count, packs), dx (outer, rows, packs); rows without any
-// are left alone. A thread adds up the runs of equal indices within a chunk of the order, for a pack of N columns: neighbouring threads
-// read neighbouring columns. Of a run that goes on from the chunk before, or into the next one, the sum goes to partial[o, chunk, 0],
-// or 1 where it begins here.
+// are left alone. A thread adds up the runs of equal indices within a chunk of the order, for a pack of N columns: neighbouring
+// threads read neighbouring columns. Of a run that goes on from the chunk before, or into the next one, the sum goes to
+// partial[o, chunk, 0], or 1 where it begins here.
 template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
 embedding_grad(const T* __restrict__ g, const i64* __restrict__ order, const i64* __restrict__ sorted, T* __restrict__ dx,

@@ -15,10 +15,10 @@ from lucid_kernels.cuda.runtime import launch, recording, rows
 
 #: Indices up to which every thread looks through all: reads of the cache, where sorting is several launches.
 MOST_UNSORTED = 128
-#: Indices up to which sorting by comparing each with each is faster than CuPy's sort; those of a block, and the most shares of them.
+#: Indices up to which comparing each with each is faster than CuPy's sort; those of a block, of a share, and the most shares.
 MOST_COMPARED = 1 << 15
 _KEYS, _SHARE, _SHARES = 1024, 256, 32
-#: The fewest indices of a chunk; of many it has half as many as their root, so that neither chunks nor long runs of chunks take long.
+#: The fewest indices of a chunk; of many it has half their root, so that neither chunks nor runs over many chunks take long.
 LEAST_CHUNK = 16
 
 _BAD_INDEX = launch.error_code("embedding_grad: index {value} is outside the table of {limit} rows")

@@ -9,16 +9,26 @@
 // instantiate: row_norm_grad<__half, float, 8>, row_norm_grad<__half, float, 1>
 // instantiate: row_norm_grad<__nv_bfloat16, __nv_bfloat16, 8>, row_norm_grad<__nv_bfloat16, __nv_bfloat16, 1>
 // instantiate: row_norm_grad<__nv_bfloat16, float, 8>, row_norm_grad<__nv_bfloat16, float, 1>
-// instantiate: row_norm_gradients<float, float, 4, 1>, row_norm_gradients<float, float, 4, 2>, row_norm_gradients<float, float, 4, 4>
-// instantiate: row_norm_gradients<double, double, 2, 1>, row_norm_gradients<double, double, 2, 2>, row_norm_gradients<double, double, 2, 4>
-// instantiate: row_norm_gradients<__half, __half, 8, 1>, row_norm_gradients<__half, __half, 8, 2>, row_norm_gradients<__half, __half, 8, 4>
-// instantiate: row_norm_gradients<__half, float, 8, 1>, row_norm_gradients<__half, float, 8, 2>, row_norm_gradients<__half, float, 8, 4>
-// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 1>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 2>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 4>
-// instantiate: row_norm_gradients<__nv_bfloat16, float, 8, 1>, row_norm_gradients<__nv_bfloat16, float, 8, 2>, row_norm_gradients<__nv_bfloat16, float, 8, 4>
-// instantiate: row_norm_gradients<float, float, 1, 4>, row_norm_gradients<double, double, 1, 4>, row_norm_gradients<__half, __half, 1, 4>
-// instantiate: row_norm_gradients<__half, float, 1, 4>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 1, 4>, row_norm_gradients<__nv_bfloat16, float, 1, 4>
-// instantiate: column_sums<float, float, 4>, column_sums<float, float, 1>, column_sums<double, double, 2>, column_sums<double, double, 1>
-// instantiate: column_sums<__half, float, 8>, column_sums<__half, float, 1>, column_sums<__half, __half, 8>, column_sums<__half, __half, 1>
+// instantiate: row_norm_gradients<float, float, 4, 1>, row_norm_gradients<float, float, 4, 2>
+// instantiate: row_norm_gradients<float, float, 4, 4>
+// instantiate: row_norm_gradients<double, double, 2, 1>, row_norm_gradients<double, double, 2, 2>
+// instantiate: row_norm_gradients<double, double, 2, 4>
+// instantiate: row_norm_gradients<__half, __half, 8, 1>, row_norm_gradients<__half, __half, 8, 2>
+// instantiate: row_norm_gradients<__half, __half, 8, 4>
+// instantiate: row_norm_gradients<__half, float, 8, 1>, row_norm_gradients<__half, float, 8, 2>
+// instantiate: row_norm_gradients<__half, float, 8, 4>
+// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 1>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 2>
+// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 4>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 8, 1>, row_norm_gradients<__nv_bfloat16, float, 8, 2>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 8, 4>
+// instantiate: row_norm_gradients<float, float, 1, 4>, row_norm_gradients<double, double, 1, 4>
+// instantiate: row_norm_gradients<__half, __half, 1, 4>
+// instantiate: row_norm_gradients<__half, float, 1, 4>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 1, 4>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 1, 4>
+// instantiate: column_sums<float, float, 4>, column_sums<float, float, 1>, column_sums<double, double, 2>
+// instantiate: column_sums<double, double, 1>
+// instantiate: column_sums<__half, float, 8>, column_sums<__half, float, 1>, column_sums<__half, __half, 8>
+// instantiate: column_sums<__half, __half, 1>
 // instantiate: column_sums<__nv_bfloat16, float, 8>, column_sums<__nv_bfloat16, float, 1>
 // instantiate: column_sums<__nv_bfloat16, __nv_bfloat16, 8>, column_sums<__nv_bfloat16, __nv_bfloat16, 1>
 // instantiate: plane_totals<float, float, 4>, plane_totals<float, float, 1>

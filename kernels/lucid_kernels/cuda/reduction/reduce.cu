@@ -19,7 +19,8 @@
 // instantiate: rows<SumAll<__nv_bfloat16>>, rows<Mean<__nv_bfloat16>>, rows<NanSum<__nv_bfloat16>>, rows<Product<__nv_bfloat16>>
 // instantiate: rows<Maximum<__nv_bfloat16>>, rows<Minimum<__nv_bfloat16>>, rows<Any<__nv_bfloat16>>, rows<All<__nv_bfloat16>>
 // instantiate: rows<Norm1<__nv_bfloat16>>, rows<Norm2<__nv_bfloat16>>, rows<NormP<__nv_bfloat16>>, rows<ArgMax<__nv_bfloat16>>
-// instantiate: rows<ArgMin<__nv_bfloat16>>, rows<Variance<__nv_bfloat16>>, rows<Deviation<__nv_bfloat16>>, rows<LogSumExp<__nv_bfloat16>>
+// instantiate: rows<ArgMin<__nv_bfloat16>>, rows<Variance<__nv_bfloat16>>, rows<Deviation<__nv_bfloat16>>
+// instantiate: rows<LogSumExp<__nv_bfloat16>>
 // instantiate: rows<SumAll<bool>>, rows<Product<bool>>, rows<Any<bool>>, rows<All<bool>>
 // instantiate: rows<SumAll<i64>>, rows<Product<i64>>, rows<Any<i64>>, rows<All<i64>>
 // instantiate: rows<SumAll<int>>, rows<Product<int>>, rows<Any<int>>, rows<All<int>>
@@ -97,10 +98,14 @@
 // instantiate: combine<Maximum<__half>>, combine<Minimum<__half>>, combine<Any<__half>>, combine<All<__half>>
 // instantiate: combine<Norm1<__half>>, combine<Norm2<__half>>, combine<NormP<__half>>, combine<ArgMax<__half>>
 // instantiate: combine<ArgMin<__half>>, combine<Variance<__half>>, combine<Deviation<__half>>, combine<LogSumExp<__half>>
-// instantiate: combine<SumAll<__nv_bfloat16>>, combine<Mean<__nv_bfloat16>>, combine<NanSum<__nv_bfloat16>>, combine<Product<__nv_bfloat16>>
-// instantiate: combine<Maximum<__nv_bfloat16>>, combine<Minimum<__nv_bfloat16>>, combine<Any<__nv_bfloat16>>, combine<All<__nv_bfloat16>>
-// instantiate: combine<Norm1<__nv_bfloat16>>, combine<Norm2<__nv_bfloat16>>, combine<NormP<__nv_bfloat16>>, combine<ArgMax<__nv_bfloat16>>
-// instantiate: combine<ArgMin<__nv_bfloat16>>, combine<Variance<__nv_bfloat16>>, combine<Deviation<__nv_bfloat16>>, combine<LogSumExp<__nv_bfloat16>>
+// instantiate: combine<SumAll<__nv_bfloat16>>, combine<Mean<__nv_bfloat16>>, combine<NanSum<__nv_bfloat16>>
+// instantiate: combine<Product<__nv_bfloat16>>
+// instantiate: combine<Maximum<__nv_bfloat16>>, combine<Minimum<__nv_bfloat16>>, combine<Any<__nv_bfloat16>>
+// instantiate: combine<All<__nv_bfloat16>>
+// instantiate: combine<Norm1<__nv_bfloat16>>, combine<Norm2<__nv_bfloat16>>, combine<NormP<__nv_bfloat16>>
+// instantiate: combine<ArgMax<__nv_bfloat16>>
+// instantiate: combine<ArgMin<__nv_bfloat16>>, combine<Variance<__nv_bfloat16>>, combine<Deviation<__nv_bfloat16>>
+// instantiate: combine<LogSumExp<__nv_bfloat16>>
 // instantiate: combine<SumAll<bool>>, combine<Product<bool>>, combine<Any<bool>>, combine<All<bool>>
 // instantiate: combine<SumAll<i64>>, combine<Product<i64>>, combine<Any<i64>>, combine<All<i64>>
 // instantiate: combine<SumAll<int>>, combine<Product<int>>, combine<Any<int>>, combine<All<int>>

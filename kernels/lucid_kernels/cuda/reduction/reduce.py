@@ -33,8 +33,8 @@ MOST_DIMS = 8
 
 
 class _Division(NamedTuple):
-    """How an array is reduced: the kernel, the outputs of a thread where it reads columns, its layouts, the steps along the reduced
-    elements, those of a chunk, the grid.
+    """How an array is reduced: the kernel, the outputs of a thread where it reads columns, its layouts, the steps along the
+    reduced elements, those of a chunk, the grid.
     """
 
     kernel: str
@@ -77,7 +77,8 @@ def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, sec
         while across < 32 and across < found.outputs:
             across *= 2
         launch.kernel(file, f"combine<{operation}<{kind}>>")(
-            (launch.ceil_div(found.outputs, across),), (across, _THREADS // across), (y, other, parts, found.kept, np.int64(found.outputs), np.int64(found.chunks), *numbers))
+            (launch.ceil_div(found.outputs, across),), (across, _THREADS // across),
+            (y, other, parts, found.kept, np.int64(found.outputs), np.int64(found.chunks), *numbers))  # fmt: skip
     y = launch.deliver(y, out)
     return y if second is None else (y, other)
 
