@@ -16,7 +16,7 @@ from lucid_kernels.cuda.runtime import launch, recording, rows
 #: Indices up to which every thread looks through all: reads of the cache, where sorting is several launches.
 MOST_UNSORTED = 128
 #: Indices up to which comparing each with each is faster than CuPy's sort; those of a block, of a share, and the most shares.
-MOST_COMPARED = 1 << 15
+MOST_COMPARED = 1 << 14
 _KEYS, _SHARE, _SHARES = 1024, 256, 32
 #: The fewest indices of a chunk; of many it has half their root, so that neither chunks nor runs over many chunks take long.
 LEAST_CHUNK = 16

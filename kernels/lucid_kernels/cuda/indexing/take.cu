@@ -12,21 +12,11 @@ template <typename W, typename I>
 __global__ void __launch_bounds__(256, 1)
 take(const unsigned char* __restrict__ x, const I* __restrict__ indices, unsigned char* __restrict__ y, i64 outer, i64 length,
      i64 count, i64 words) {
-  constexpr int AT_ONCE = 4;  // words that are on their way
-  const i64 n = outer * count * words, step = (i64)gridDim.x * blockDim.x;
-  for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < n; first += AT_ONCE * step) {
-    W values[AT_ONCE];
-#pragma unroll
-    for (int k = 0; k < AT_ONCE; ++k) {
-      const i64 e = first + k * step;
-      if (e >= n) continue;
-      const i64 row = e / words, word = e % words, index = indices[row % count];
-      values[k] = zero_word<W>();
-      if (index >= 0 && index < length) values[k] = reinterpret_cast<const W*>(x)[(row / count * length + index) * words + word];
-    }
-#pragma unroll
-    for (int k = 0; k < AT_ONCE; ++k)
-      if (first + k * step < n) reinterpret_cast<W*>(y)[first + k * step] = values[k];
+  GRID_STRIDE(e, outer * count * words) {
+    const i64 row = e / words, word = e % words, index = indices[row % count];
+    W value = zero_word<W>();
+    if (index >= 0 && index < length) value = reinterpret_cast<const W*>(x)[(row / count * length + index) * words + word];
+    reinterpret_cast<W*>(y)[e] = value;
   }
 }
 

@@ -1,8 +1,13 @@
 // Normalisation of rows: layer, group and RMS normalisation, with their gradients. No float atomics: results are reproducible.
-// instantiate: row_norm<float, float, 4>, row_norm<float, float, 1>, row_norm<double, double, 2>, row_norm<double, double, 1>
-// instantiate: row_norm<__half, __half, 8>, row_norm<__half, __half, 1>, row_norm<__half, float, 8>, row_norm<__half, float, 1>
-// instantiate: row_norm<__nv_bfloat16, __nv_bfloat16, 8>, row_norm<__nv_bfloat16, __nv_bfloat16, 1>
-// instantiate: row_norm<__nv_bfloat16, float, 8>, row_norm<__nv_bfloat16, float, 1>
+// instantiate: row_norm<float, float, 4, 1>, row_norm<float, float, 4, 2>, row_norm<float, float, 4, 8>
+// instantiate: row_norm<float, float, 1, 8>, row_norm<double, double, 2, 1>, row_norm<double, double, 2, 2>
+// instantiate: row_norm<double, double, 2, 8>, row_norm<double, double, 1, 8>, row_norm<__half, __half, 8, 1>
+// instantiate: row_norm<__half, __half, 8, 2>, row_norm<__half, __half, 8, 4>, row_norm<__half, __half, 1, 8>
+// instantiate: row_norm<__half, float, 8, 1>, row_norm<__half, float, 8, 2>, row_norm<__half, float, 8, 4>
+// instantiate: row_norm<__half, float, 1, 8>, row_norm<__nv_bfloat16, __nv_bfloat16, 8, 1>
+// instantiate: row_norm<__nv_bfloat16, __nv_bfloat16, 8, 2>, row_norm<__nv_bfloat16, __nv_bfloat16, 8, 4>
+// instantiate: row_norm<__nv_bfloat16, __nv_bfloat16, 1, 8>, row_norm<__nv_bfloat16, float, 8, 1>
+// instantiate: row_norm<__nv_bfloat16, float, 8, 2>, row_norm<__nv_bfloat16, float, 8, 4>, row_norm<__nv_bfloat16, float, 1, 8>
 // instantiate: row_norm_grad<float, float, 4>, row_norm_grad<float, float, 1>
 // instantiate: row_norm_grad<double, double, 2>, row_norm_grad<double, double, 1>
 // instantiate: row_norm_grad<__half, __half, 8>, row_norm_grad<__half, __half, 1>
@@ -80,7 +85,7 @@ template <typename W> struct Parameters {
 
 // The squares are summed around the mean, of a row that does not fit into the registers around that of the part that does: the
 // mean of the whole row is not known before the last element was read, and is corrected for then.
-template <typename T, typename W, int N>
+template <typename T, typename W, int N, int K>
 __global__ void __launch_bounds__(512, 1)
 row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, const W* __restrict__ bias, int has_bias,
          T* __restrict__ y, Accumulator<T>* __restrict__ mean, Accumulator<T>* __restrict__ rstd, int centred, i64 rows, i64 width,
@@ -89,9 +94,9 @@ row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, 
   typedef Slices<true> S;
   __shared__ A scratch[32];
   for (i64 r = S::first(); r < rows; r += S::step()) {
-    const Rows<T, N> row(width, x + r * width);
+    const Rows<T, N, 1, K> row(width, x + r * width);
     const Parameters<W> weights(weight, has_weight, r, width, groups, span), biases(bias, has_bias, r, width, groups, span);
-    const i64 kept = row.KEPT * (i64)N * blockDim.x;
+    const i64 kept = K * (i64)N * blockDim.x;
     A centre = 0;
     if (centred) {
       row.own([&](int, i64, const A (&value)[1][N]) {

@@ -22,7 +22,7 @@ _MOST_CHUNKS = 256
 #: `row_norm_gradients`: packs of a row in a thread, threads of a block, and the most elements of a row.
 _PACKS, _THREADS, _LARGEST = (1, 2, 4), 256, 512
 #: Blocks, with partial sums of each, that occupy a device when a thread has so many packs, and the fewest rows of their slots.
-_MOST_BLOCKS, _ROWS_A_SLOT = {1: 1056, 2: 528, 4: 264}, 2
+_MOST_BLOCKS, _ROWS_A_SLOT = {1: 396, 2: 264, 4: 264}, 2
 _FEW_ELEMENTS, _MANY_PARAMETERS = 8192, 512  # of a parameter, and parameters, from which one kernel adds up all planes
 
 
@@ -59,7 +59,7 @@ def forward(x: Any, weight: Any, bias: Any, layout: Layout, eps: float, y: Any, 
     elif layout.count:
         kind, (weight, bias) = rows.parameters(x, weight, bias)
         pack = layout.pack(x, y, weight, bias)
-        launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
+        launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}, {rows.packs(layout.width, pack)}>")(
             *rows.geometry(layout.count, layout.width, pack),
             (
                 x, *rows.optional(weight, kind, x), *rows.optional(bias, kind, x), y, rstd if mean is None else mean, rstd,

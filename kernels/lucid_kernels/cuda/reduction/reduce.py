@@ -19,7 +19,7 @@ Axes = int | tuple[int, ...] | None
 Array = Any
 
 FLOATING = frozenset("eEfd")
-_BLOCKS = 512  # that occupy any device
+_BLOCKS = 264  # that occupy any device: two on each multiprocessor of an H100
 _THREADS = 512  # of a row in the end
 _GROUPS = 8  # that a thread reads before more threads are worth while
 _ROWS = 64  # that a block reads of a column before it is worth dividing

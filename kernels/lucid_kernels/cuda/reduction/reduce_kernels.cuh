@@ -2,6 +2,7 @@
 // of chunks.
 #pragma once
 #include "map.cuh"
+#include "packed_again.cuh"
 #include "reduce.cuh"
 
 // All lanes of a group of `width` lanes call, a power of two; the first one gets the result.
@@ -35,7 +36,7 @@ __device__ __forceinline__ void reduce_rows(typename Op::Result* y, typename Op:
                                             const Layout<2>& kept, const Layout<1>& reduced, i64 outputs, i64 groups, i64 chunk,
                                             double p, double q) {
   constexpr int V = 16 / sizeof(T) > 8 ? 8 : 16 / sizeof(T);
-  constexpr int AT_ONCE = V > 4 ? 2 : 4;  // groups that are on their way
+  constexpr int AT_ONCE = 4;  // groups that are on their way, where all have V elements side by side
   __shared__ double scratch[16 * sizeof(typename Op::Acc) / 8];  // an accumulator for each warp
   typename Op::Acc* shared = (typename Op::Acc*)scratch;
   const int lanes = blockDim.x < 32 ? blockDim.x : 32;
@@ -45,19 +46,34 @@ __device__ __forceinline__ void reduce_rows(typename Op::Result* y, typename Op:
   typename Op::Acc acc = Op::start();
   if (output < outputs) {
     locate<1>(kept, output, places);
-    for (i64 first = start + threadIdx.x; first < end; first += AT_ONCE * blockDim.x) {
-      Accumulated<T> elements[AT_ONCE][V];
-      int count[AT_ONCE];
+    if (reduced.is_wide(0) && reduced.size[0] % V == 0) {
+      for (i64 first = start + threadIdx.x; first < end; first += AT_ONCE * blockDim.x) {
+        Pack<T, V> packs[AT_ONCE];
 #pragma unroll
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const i64 group = first + k * blockDim.x;
-        i64 at[1];
-        count[k] = group < end ? locate<V>(reduced, group, at) : 0;
-        if (count[k]) read<V>(reduced, 0, x + places[1], at[0], count[k], elements[k]);
+        for (int k = 0; k < AT_ONCE; ++k) {
+          i64 at[1];
+          if (first + k * blockDim.x >= end) continue;
+          locate<V>(reduced, first + k * blockDim.x, at);
+          packs[k] = Pack<T, V>(x + places[1] + at[0]);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+          if (first + k * blockDim.x >= end) continue;
+          packed_again(packs[k]);
+          Accumulated<T> elements[V];
+#pragma unroll
+          for (int v = 0; v < V; ++v) elements[v] = (Accumulated<T>)widened(packs[k].element[v]);
+          Op::template add<V>(acc, elements, V, (first + k * blockDim.x) * V, p);
+        }
       }
-#pragma unroll
-      for (int k = 0; k < AT_ONCE; ++k)
-        if (count[k]) Op::template add<V>(acc, elements[k], count[k], (first + k * blockDim.x) * V, p);
+    } else {
+      for (i64 group = start + threadIdx.x; group < end; group += blockDim.x) {
+        i64 at[1];
+        Accumulated<T> elements[V];
+        const int count = locate<V>(reduced, group, at);
+        read<V>(reduced, 0, x + places[1], at[0], count, elements);
+        Op::template add<V>(acc, elements, count, group * V, p);
+      }
     }
   }
   acc = over_lanes<Op>(acc, lanes);  // of all threads of a warp
@@ -120,7 +136,7 @@ __device__ __forceinline__ void reduce_columns(typename Op::Result* y, typename 
 }
 
 template <typename Op>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(512, 2)
 rows(typename Op::Result* y, typename Op::Second* second, void* parts, const typename Op::Element* x, Layout<2> kept,
      Layout<1> reduced, i64 outputs, i64 groups, i64 chunk, double p, double q) {
   reduce_rows<Op>(y, second, parts, x, kept, reduced, outputs, groups, chunk, p, q);

@@ -1,9 +1,14 @@
 // Softmax and log-softmax along one dimension of (outer, C, inner), with their gradients. `logarithm` says which.
-// instantiate: softmax_rows<float, 4>, softmax_rows<float, 1>, softmax_rows<double, 2>, softmax_rows<double, 1>
-// instantiate: softmax_rows<__half, 8>, softmax_rows<__half, 1>, softmax_rows<__nv_bfloat16, 8>, softmax_rows<__nv_bfloat16, 1>
-// instantiate: softmax_rows_grad<float, 4>, softmax_rows_grad<float, 1>, softmax_rows_grad<double, 2>, softmax_rows_grad<double, 1>
-// instantiate: softmax_rows_grad<__half, 8>, softmax_rows_grad<__half, 1>
-// instantiate: softmax_rows_grad<__nv_bfloat16, 8>, softmax_rows_grad<__nv_bfloat16, 1>
+// instantiate: softmax_rows<float, 4, 1>, softmax_rows<float, 4, 2>, softmax_rows<float, 4, 8>, softmax_rows<float, 1, 8>
+// instantiate: softmax_rows<double, 2, 1>, softmax_rows<double, 2, 2>, softmax_rows<double, 2, 8>, softmax_rows<double, 1, 8>
+// instantiate: softmax_rows<__half, 8, 1>, softmax_rows<__half, 8, 2>, softmax_rows<__half, 8, 4>, softmax_rows<__half, 1, 8>
+// instantiate: softmax_rows<__nv_bfloat16, 8, 1>, softmax_rows<__nv_bfloat16, 8, 2>, softmax_rows<__nv_bfloat16, 8, 4>
+// instantiate: softmax_rows<__nv_bfloat16, 1, 8>
+// instantiate: softmax_rows_grad<float, 4, 1>, softmax_rows_grad<float, 4, 2>, softmax_rows_grad<float, 4, 4>
+// instantiate: softmax_rows_grad<float, 1, 4>, softmax_rows_grad<double, 2, 1>, softmax_rows_grad<double, 2, 2>
+// instantiate: softmax_rows_grad<double, 2, 4>, softmax_rows_grad<double, 1, 4>, softmax_rows_grad<__half, 8, 1>
+// instantiate: softmax_rows_grad<__half, 8, 2>, softmax_rows_grad<__half, 1, 4>, softmax_rows_grad<__nv_bfloat16, 8, 1>
+// instantiate: softmax_rows_grad<__nv_bfloat16, 8, 2>, softmax_rows_grad<__nv_bfloat16, 1, 4>
 // instantiate: softmax_columns<float>, softmax_columns<double>, softmax_columns<__half>, softmax_columns<__nv_bfloat16>
 // instantiate: softmax_columns_grad<float>, softmax_columns_grad<double>
 // instantiate: softmax_columns_grad<__half>, softmax_columns_grad<__nv_bfloat16>
@@ -31,11 +36,11 @@ template <typename T> __device__ __forceinline__ Accumulator<T> exp_for(Accumula
 
 // What becomes of a row that its threads hold in registers. The exponentials of floats stay there, those of halves are cheap and those
 // of doubles would not fit.
-template <int N, typename T, typename Reduce>
-__device__ __forceinline__ void softmax_of_kept(const Rows<T, N>& row, T* y, int logarithm, Reduce reduce) {
+template <typename T, int N, int K, typename Reduce>
+__device__ __forceinline__ void softmax_of_kept(const Rows<T, N, 1, K>& row, T* y, int logarithm, Reduce reduce) {
   typedef Accumulator<T> A;
   constexpr bool STAYS = sizeof(T) == 4;
-  A top = -infinity<A>(), sum = 0, e[Rows<T, N>::KEPT][N];
+  A top = -infinity<A>(), sum = 0, e[K][N];
   row.own([&](int, i64, const A (&value)[1][N]) {
 #pragma unroll
     for (int j = 0; j < N; ++j) top = Max()(top, value[0][j]);
@@ -57,17 +62,17 @@ __device__ __forceinline__ void softmax_of_kept(const Rows<T, N>& row, T* y, int
 }
 
 // inner is 1.
-template <typename T, int N>
+template <typename T, int N, int K>
 __global__ void __launch_bounds__(512, 1)
 softmax_rows(const T* __restrict__ x, T* __restrict__ y, int logarithm, i64 slices, i64 C) {
   typedef Accumulator<T> A;
   typedef Slices<true> S;
   __shared__ A scratch[32];
   for (i64 i = S::first(); i < slices; i += S::step()) {
-    const Rows<T, N> row(C, x + i * C);
+    const Rows<T, N, 1, K> row(C, x + i * C);
     const auto reduce = [&](A value, auto op, A identity) { return S::reduce(value, op, identity, scratch); };
-    if (C <= row.KEPT * (i64)N * blockDim.x) {
-      softmax_of_kept<N>(row, y + i * C, logarithm, reduce);
+    if (C <= K * (i64)N * blockDim.x) {
+      softmax_of_kept(row, y + i * C, logarithm, reduce);
       continue;
     }
     ExpSum<A> of;
@@ -83,14 +88,14 @@ softmax_rows(const T* __restrict__ x, T* __restrict__ y, int logarithm, i64 slic
   }
 }
 
-template <typename T, int N>
+template <typename T, int N, int K>
 __global__ void __launch_bounds__(512, 1)
 softmax_rows_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restrict__ dx, int logarithm, i64 slices, i64 C) {
   typedef Accumulator<T> A;
   typedef Slices<true> S;
   __shared__ A scratch[32];
   for (i64 i = S::first(); i < slices; i += S::step()) {
-    const Rows<T, N, 2> rows(C, g + i * C, y + i * C);
+    const Rows<T, N, 2, K> rows(C, g + i * C, y + i * C);
     A sum = 0;
     rows.packs([&](i64, const A (&value)[2][N]) {
 #pragma unroll

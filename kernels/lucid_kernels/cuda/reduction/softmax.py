@@ -30,7 +30,7 @@ def _run(name: str, logarithm: bool, arrays: tuple[Any, ...], dim: int, out: Any
         if inner == 1:
             pack = rows.pack(length, *arrays, y)
             grid, block = rows.geometry(slices, length, pack, len(arrays))
-            launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}>")(grid, block, arguments)
+            launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}, {rows.packs(length, pack, len(arrays))}>")(grid, block, arguments)
         else:
             grid, block = rows.columns(slices, length)
             launch.kernel("softmax", f"softmax_columns{name}<{kind}>")(grid, block, (*arguments, np.int64(inner)))

@@ -1,24 +1,14 @@
 // Rows that are reduced and then written: what a thread reads of them, and sums of exponentials.
 #pragma once
-#include "halves.cuh"
+#include "packed_again.cuh"
 
-// Nothing, but the compiler forgets what it has made of a pack: it would keep the floats of halves, in twice the registers.
-template <typename T, int N> __device__ __forceinline__ void packed_again(Pack<T, N>& pack) {
-#ifndef LUCID_SIMULATOR
-  if constexpr (sizeof(T) == 2 && N == 8) {
-    uint4 words;
-    memcpy(&words, &pack, 16);
-    asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
-    memcpy(&pack, &words, 16);
-  }
-#endif
-}
+// Packs of N elements that a thread keeps.
+template <int N> constexpr int most_packs = N <= 4 ? 8 : 32 / N;
 
 // The part of one row of each of ARRAYS arrays that this thread has: packs of N elements, in turn with the other threads of the
-// row (`Slices<true>`). The first ones, 32 elements or 8 packs in all, stay in registers, so that the next pass reads only the rest of
-// a long row again. A row is a multiple of N long; with N > 1 it starts at a multiple of 16 bytes.
-template <typename T, int N, int ARRAYS = 1> struct Rows {
-  static constexpr int KEPT = (N <= 4 ? 8 : 32 / N) / ARRAYS;
+// row (`Slices<true>`). The first KEPT ones, at most 32 elements or 8 packs of all arrays, stay in registers, so that the next pass
+// reads only the rest of a long row again. A row is a multiple of N long; with N > 1 it starts at a multiple of 16 bytes.
+template <typename T, int N, int ARRAYS = 1, int KEPT = most_packs<N> / ARRAYS> struct Rows {
   static constexpr int AT_ONCE = N == 1 ? 8 : 2;  // packs of the rest that are on their way
   mutable Pack<T, N> kept[ARRAYS][KEPT];
   const T* row[ARRAYS];
