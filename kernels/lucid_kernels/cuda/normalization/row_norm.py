@@ -1,8 +1,9 @@
 """Normalisation of rows and its gradients on a GPU, of which layer, group and RMS normalisation are made: see `row_norm.cu`.
 
 Forward moves two elements for each, backward three, and two more for the gradients of parameters where rows are longer or share
-parameters. Rows that fit into the registers of a block, up to 32 KB (backward 16 KB), are read once, the rest of longer ones
-twice. All gradients take two launches; three where more than some rows are longer, whose columns no block has whole.
+parameters. Rows that fit into the registers of a block, up to 16384 elements (backward 8192 of float, 4096 of double), are read
+once, the rest of longer ones twice. All gradients take two launches; three where more than some rows are longer, whose columns
+no block has whole.
 """
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def forward(x: Any, weight: Any, bias: Any, layout: Layout, eps: float, y: Any, 
     elif layout.count:
         kind, (weight, bias) = rows.parameters(x, weight, bias)
         pack = layout.pack(x, y, weight, bias)
-        launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}, {rows.packs(layout.width, pack)}>")(
+        kept = rows.packs(layout.width, pack)
+        launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}, {kept}>")(
             *rows.geometry(layout.count, layout.width, pack),
             (
                 x, *rows.optional(weight, kind, x), *rows.optional(bias, kind, x), y, rstd if mean is None else mean, rstd,

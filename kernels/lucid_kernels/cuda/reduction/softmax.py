@@ -1,6 +1,6 @@
 """Softmax and log-softmax along one dimension, with their gradients, on a GPU.
 
-Rows that fit into the registers of a block are read once, up to 32 KB (backward 16 KB), or 4096 (2048) elements where they are
+Rows that fit into the registers of a block are read once, up to 16384 elements (backward 8192), or 4096 (2048) where they are
 not aligned: forward moves two elements for each, backward three. The rest of longer ones is read twice, and so are slices with
 gaps, unless the cache holds them meanwhile.
 """
@@ -30,7 +30,8 @@ def _run(name: str, logarithm: bool, arrays: tuple[Any, ...], dim: int, out: Any
         if inner == 1:
             pack = rows.pack(length, *arrays, y)
             grid, block = rows.geometry(slices, length, pack, len(arrays))
-            launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}, {rows.packs(length, pack, len(arrays))}>")(grid, block, arguments)
+            kept = rows.packs(length, pack, len(arrays))
+            launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}, {kept}>")(grid, block, arguments)
         else:
             grid, block = rows.columns(slices, length)
             launch.kernel("softmax", f"softmax_columns{name}<{kind}>")(grid, block, (*arguments, np.int64(inner)))
