@@ -1,8 +1,8 @@
 """Softmax and log-softmax along one dimension, with their gradients, on a GPU.
 
-Rows that fit into the registers of a block are read once, up to 16384 elements (backward 8192), or 4096 (2048) where they are
-not aligned: forward moves two elements for each, backward three. The rest of longer ones is read twice, and so are slices with
-gaps, unless the cache holds them meanwhile.
+Rows that fit into the registers of a block are read once, up to 16384 elements (backward 8192), of double half as
+many, or 4096 (2048) where they are not aligned: forward moves two elements for each, backward three. The rest of longer ones is
+read twice, and so are slices with gaps, unless the cache holds them meanwhile.
 """
 from __future__ import annotations
 
