@@ -45,6 +45,11 @@ def check_division() -> None:
         tests.test_division_with_rest(elementwise, cupy, None, name, np.float32)
 
 
+def check_gelu() -> None:
+    tests, elementwise, cupy = _family("elementwise")
+    tests.check_digits_of_gelu(elementwise, cupy)
+
+
 def check_views() -> None:
     tests, elementwise, cupy = _family("elementwise")
     tests.test_broadcasting_of_views(elementwise, cupy, "sub")
@@ -66,6 +71,11 @@ def check_long_rows() -> None:
     tests, softmax, cupy = _family("softmax")
     for name in tests.NAMES:
         tests.test_rows_longer_than_the_registers(softmax, cupy, name, np.float32)
+
+
+def check_all_rows() -> None:
+    check_softmax()
+    check_long_rows()
 
 
 def check_infinity() -> None:
@@ -201,6 +211,10 @@ MUTATIONS = [
     Mutation("elementwise.cu", "quotient rounded to zero", r" - below;", ";", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "division by zero", r"if \(b == T\(0\)\) return a / b;", "", check_division, inside="formula.cuh"),
     Mutation("elementwise.cu", "a zero's sign", r"copysign_\(T\(0\), b\)", "T(0)", check_division, inside="formula.cuh"),
+    # the normal distribution
+    Mutation("elementwise.cu", "what the square has lost", r"return fmaf\(e, lost \* 6.*$", "return e;", check_gelu, inside="formula.cuh"),
+    Mutation("elementwise.cu", "a coefficient with the other sign", r"t, -2\.679", "t, 2.679", check_gelu, inside="formula.cuh"),
+    Mutation("elementwise.cu", "the square of infinity", r"x = fabsf\(x\) > 16.*$", "", check_gelu, inside="formula.cuh"),
     # softmax_rows, softmax_columns, and the gradients
     *_reductions("softmax.cu", check_softmax),
     Mutation("softmax.cu", "maximum of one thread", r"all = reduce\(top, Max\(\), -infinity<A>\(\)\)", "all = top", check_softmax,
@@ -210,15 +224,20 @@ MUTATIONS = [
     Mutation("softmax.cu", "-inf first", r"sum = top == -infinity<A>\(\) \? A\(0\) :", "sum =", check_infinity, inside="rows.cuh"),
     Mutation("softmax.cu", "a thread with -inf alone", r"reduce\(top == -infinity<A>\(\) \? A\(0\) :", "reduce(", check_infinity,
              inside="rows.cuh"),
-    Mutation("softmax.cu", "the rest of a long row left out", r"at < width; at \+= blockDim", "false; at += blockDim", check_long_rows,
+    Mutation("softmax.cu", "the rest of a long row left out", r"first < width; first \+= AT_ONCE", "false; first += AT_ONCE", check_long_rows,
              inside="rows.cuh"),
-    Mutation("softmax.cu", "the rest of a long row twice", r"\(threadIdx\.x \+ KEPT \* \(i64\)blockDim\.x\) \* N; at", "threadIdx.x * N; at",
+    Mutation("softmax.cu", "the rest of a long row twice", r"threadIdx\.x \* \(i64\)N \+ KEPT \* step", "threadIdx.x * (i64)N",
              check_long_rows, inside="rows.cuh"),
+    Mutation("softmax.cu", "packs behind the end of a long row", r"if \(first \+ k \* step >= width\) continue;", "", check_long_rows,
+             inside="rows.cuh"),
+    Mutation("softmax.cu", "the largest of one thread", r"^  top = reduce\(top, Max.*$", "", check_softmax),
+    Mutation("softmax.cu", "the sum of the exponentials of one thread", r"^  sum = reduce\(sum, Sum.*$", "", check_softmax),
     Mutation("softmax.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_softmax, inside="rows.cuh"),
     Mutation("softmax.cu", "the first turn twice", r"scratch\[threadIdx\.y \* blockDim\.x", "scratch[0 * blockDim.x", check_softmax,
              inside="rows.cuh"),
     Mutation("softmax.cu", "sum of one thread", r"^ *sum = (S::|turns_)reduce\(sum.*$", "", check_softmax),
-    Mutation("softmax.cu", "a lane leaves", r"ExpSum<A> of;", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
+    Mutation("softmax.cu", "a lane leaves", r"ExpSum<A> of;", r"\g<0> if (threadIdx.x == 5) return;", check_all_rows),
+    Mutation("softmax.cu", "a lane leaves a row in registers", r"^  top = reduce\(top", "  if (threadIdx.x == 5) return;\n\\g<0>", check_softmax),
     Mutation("softmax.cu", "barrier among rows", r"blockDim\.x == 32", "blockDim.x == 64", check_softmax, inside="common.cuh"),
     Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax),
     Mutation("softmax.cu", "columns beyond the last", r"i < slices \? C : 0", "C", check_softmax),
@@ -306,7 +325,12 @@ MUTATIONS = [
     Mutation("row_norm.cu", "one parameter for all", r"set\[at / span\]", "set[0]", check_group_norm),
     # row_norm_gradients, plane_gradients, column_sums, plane_sums, add_partials
     Mutation("row_norm.cu", "the sums of the last row", r"to_weight\[k\]\[j\] \+=", "to_weight[k][j] =", check_layer_norm),
-    Mutation("row_norm.cu", "all sums in one slot", r"partial_bias\[slot \* width", "partial_bias[0 * width", check_layer_norm),
+    Mutation("row_norm.cu", "all sums in one place", r"partial_weight\) \+ blockIdx\.x \* width", "partial_weight)", check_layer_norm),
+    Mutation("row_norm.cu", "a row of the block left out", r"y < blockDim\.y; \+\+y", "y < blockDim.y - 1; ++y", check_layer_norm),
+    Mutation("row_norm.cu", "the warps of the first row", r"int warp = threadIdx\.y \* warps", "int warp = 0", check_layer_norm),
+    Mutation("row_norm.cu", "no turns", r"turn \^= 1", "turn ^= 0", check_layer_norm),
+    Mutation("row_norm.cu", "rows behind the last", r"r < rows \? width : 0", "width", check_layer_norm),
+    Mutation("row_norm.cu", "sums of columns behind the last", r" && k \* across \+ column < width", "", check_layer_norm),
     Mutation("row_norm.cu", "the mean of one plane", r"plane < \(r \+ 1\) \* each", "plane < r * each + 1", check_large_group_norm),
     Mutation("row_norm.cu", "one weight for all planes", r"weight\[plane % parameters\]", "weight[0]", check_large_group_norm),
     Mutation("row_norm.cu", "the planes of one sample", r"plane \+= blockDim\.x \* parameters", "plane += planes", check_large_group_norm),

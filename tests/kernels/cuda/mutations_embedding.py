@@ -7,13 +7,13 @@ from unittest import mock
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda.indexing import test_take
+from tests.kernels.cuda.indexing import test_embedding, test_take
 
 
 def check() -> None:
     from lucid_kernels.cuda.indexing import embedding
 
-    with mock.patch.object(embedding, "MOST_UNSORTED", 0):
+    with mock.patch.multiple(embedding, MOST_UNSORTED=0, LEAST_CHUNK=4):
         check_unsorted()
 
 
@@ -25,13 +25,13 @@ def check_unsorted() -> None:
     rng = np.random.default_rng(0)
     indices = np.append(rng.integers(0, 6, 60), [8, 3, 8, 0])
     g = rng.normal(size=(64, 37)).astype("f4")
-    for padding_idx in (None, 3):
+    for padding_idx in (None, 3, 8):
         expected = np.zeros((9, 37), "f4")
         for row, index in zip(g, indices, strict=True):
             if index != padding_idx:
                 expected[index] += row
         found = embedding.embedding_grad(cp.asarray(g), cp.asarray(indices), rows=9, padding_idx=padding_idx)
-        np.testing.assert_array_equal(found.get(), expected)
+        np.testing.assert_allclose(found.get(), expected, rtol=1e-5, atol=1e-6)
     for wrong in (-1, 9):
         indices[7] = wrong
         embedding.embedding_grad(cp.asarray(g), cp.asarray(indices), rows=9, padding_idx=None)
@@ -43,10 +43,20 @@ def check_unsorted() -> None:
             raise AssertionError("no error")
 
 
+def check_many() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.indexing import embedding
+
+    for shares in (2, 32):
+        with mock.patch.object(embedding, "_SHARES", shares):
+            for count in (1025, 2600):
+                test_embedding.test_many(cp, count)
+
+
 def check_slices() -> None:
     from lucid_kernels.cuda.indexing import embedding
 
-    with mock.patch.object(embedding, "MOST_UNSORTED", 0):
+    with mock.patch.multiple(embedding, MOST_UNSORTED=0, LEAST_CHUNK=1):
         test_take.check_gradients(np.float32)
 
 
@@ -59,18 +69,30 @@ def check_take() -> None:
     test_take.check_gathered()
 
 
-EMBEDDING, UNSORTED, TAKE = "embedding.cu", "embedding_unsorted.cu", "take.cu"
+EMBEDDING, SORT, UNSORTED, TAKE = "embedding.cu", "sort_indices.cu", "embedding_unsorted.cu", "take.cu"
 MUTATIONS = [
-    Mutation(EMBEDDING, "every thread of a run sums", r"if \(first > 0 && sorted\[first - 1\] == row\) continue;", "", check),
-    Mutation(EMBEDDING, "before the first", r"first > 0 && ", "", check),
-    Mutation(EMBEDDING, "padding is summed", r"if \(row == padding_idx\) continue;", "", check),
-    Mutation(EMBEDDING, "no lower bound", r"row < 0 \|\| ", "", check),
-    Mutation(EMBEDDING, "one row too many", r"row >= rows", "row > rows", check),
-    Mutation(EMBEDDING, "past the end", r"q < count && ", "", check),
+    Mutation(EMBEDDING, "one run a chunk", r"found\[k\] != row", "false", check),
+    Mutation(EMBEDDING, "sums that go on", r"sum\[j\] = 0;", ";", check),
+    Mutation(EMBEDDING, "only the last of a run", r"sum\[j\] \+= widened", "sum[j] = widened", check),
+    Mutation(EMBEDDING, "padding is summed", r"row == padding_idx\) \{", "false) {", check),
+    Mutation(EMBEDDING, "padding is summed over chunks", r" \|\| row == padding_idx", "", check),
+    Mutation(EMBEDDING, "no lower bound", r"row < 0 \|\| row >= rows\) \{", "row >= rows) {", check),
+    Mutation(EMBEDDING, "one row too many", r"row >= rows\) \{", "row > rows) {", check),
+    Mutation(EMBEDDING, "before the first", r"start == 0 \|\| ", "", check),
+    Mutation(EMBEDDING, "past the end", r"end == count \|\| ", "", check),
     Mutation(EMBEDDING, "the sorted row of g", r"count \+ order\[q\]", "count + q", check),
-    Mutation(EMBEDDING, "only the first of a run", r"sum\[j\] \+= value", "if (q == first) sum[j] += value", check),
+    Mutation(EMBEDDING, "the sum from the chunk before", r"place \* 2 \+ 1\)", "place * 2)", check),
+    Mutation(EMBEDDING, "runs that have begun before", r" \|\| \(start > 0 && sorted\[start - 1\] == row\)", "", check),
+    Mutation(EMBEDDING, "chunks behind the last", r"first \+ k < chunks && ", "", check),
+    Mutation(EMBEDDING, "the next chunk alone", r"sum\[j\] \+= values\[k\]\[j\];", "if (first == own + 1 && k == 0) sum[j] += values[k][j];", check_many),
     Mutation(EMBEDDING, "the first of the outer slices", r"o \* count", "0 * count", check_slices),
+    Mutation(EMBEDDING, "sums of the first of the outer slices", r"o \* chunks", "0 * chunks", check_slices),
     Mutation(EMBEDDING, "written over the first", r"o \* rows", "0 * rows", check_slices),
+    Mutation(SORT, "equal ones of the tiles before", r"keys\[k\] \+ before", "keys[k]", check_many),
+    Mutation(SORT, "equal ones of the tiles behind", r"keys\[k\] \+ before", "keys[k] + 1", check_many),
+    Mutation(SORT, "an index beside itself", r"first \+ n < own", "first + n <= own", check_many),
+    Mutation(SORT, "a share in the place of another", r"counts\[s \* count", "counts[0 * count", check_many),
+    Mutation(SORT, "indices behind the last", r"j < count \?", "j >= 0 ?", check_many),
     Mutation(UNSORTED, "every thread of a row sums", r"if \(before < first\) continue;", "", check_unsorted),
     Mutation(UNSORTED, "the first is not looked at", r"before = 0", "before = 1", check_unsorted),
     Mutation(UNSORTED, "padding is summed", r"if \(row == padding_idx\) continue;", "", check_unsorted),

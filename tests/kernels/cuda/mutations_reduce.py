@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-SHAPES = (((3, 7), 1), ((3, 700), 1), ((1003, 33), 0), ((6, 33), 0), ((2, 3, 9, 2), (0, 2)), ((2, 40000), 1), ((5000, 2), 0))
+SHAPES = (((3, 7), 1), ((3, 700), 1), ((1003, 33), 0), ((6, 33), 0), ((6, 64), 0), ((1003, 64), 0), ((2, 3, 9, 2), (0, 2)), ((2, 40000), 1), ((5000, 2), 0), ((4001,), 0))
 
 
 def _check(*names: str) -> None:
@@ -63,13 +63,19 @@ MUTATIONS = [
     Mutation(FILE, "barrier of a row", r"__syncthreads\(\);\n    if \(threadIdx.x == 0\)", ";\n    if (threadIdx.x == 0)", check_sums, inside=KERNELS),
     Mutation(FILE, "a warp left out", r"int warp = 1;", "int warp = 2;", check_sums, inside=KERNELS),
     Mutation(FILE, "a turn left out", r"int turn = 1;", "int turn = 2;", check_sums, inside=KERNELS),
-    Mutation(FILE, "barrier of columns", r"__syncthreads\(\);\n    if \(threadIdx.y", ";\n    if (threadIdx.y", check_sums, inside=KERNELS),
+    Mutation(FILE, "barrier of columns", r"__syncthreads\(\);\n      if \(threadIdx.y", ";\n      if (threadIdx.y", check_sums, inside=KERNELS),
     Mutation(FILE, "elements of the next chunk", r"start \+ chunk < (groups|length) \? start \+ chunk : \1", r"\1", check_sums, inside=KERNELS),
     Mutation(FILE, "chunks of another output", r"chunk \* outputs \+ output", "chunk * outputs", check_sums, inside=KERNELS),
     Mutation(FILE, "a chunk in the place of another", r"blockIdx\.y \* outputs \+ output", "output", check_sums, inside=KERNELS),
     Mutation(FILE, "a chunk left out", r"chunk < chunks", "chunk < chunks - 1", check_sums, inside=KERNELS),
     Mutation(FILE, "past the end of a column", r"end - first < V \? \(int\)\(end - first\) : V", "V", check_sums, inside=KERNELS),
-    Mutation(FILE, "another output", r"x\[places\[1\]", "x[places[0]", check_sums, inside=KERNELS),
+    Mutation(FILE, "another output", r"x \+ places\[1\] \+ at", "x + places[0] + at", check_sums, inside=KERNELS),
+    Mutation(FILE, "groups behind the chunk", r"first \+ k \* blockDim.x >= end", "false", check_sums, inside=KERNELS),
+    Mutation(FILE, "rows with a rest", r" && reduced.size\[0\] % V == 0", "", check_sums, inside=KERNELS),
+    Mutation(FILE, "the first column of a thread", r" \+ n \* kept.step\[0\]\[0\]", "", check_sums, inside=KERNELS),
+    Mutation(FILE, "accumulators that are still read", r"if \(n\) __syncthreads\(\);", "", check_sums, inside=KERNELS),
+    Mutation(FILE, "half of the turns", r"half = blockDim.y / 2", "half = blockDim.y / 4", check_sums, inside=KERNELS),
+    Mutation(FILE, "barrier of turns", r"__syncthreads\(\);\n    if \(threadIdx.y < half", ";\n    if (threadIdx.y < half", check_sums, inside=KERNELS),
     # operations
     Mutation(FILE, "elements that are not there", r"if \(v < count\) acc.value", "acc.value", check_sums, inside=HEADER),
     Mutation(FILE, "distance of the means", r" \+ step \* step \* \(a.count \* share\)", "", check_moments, inside=HEADER),

@@ -15,7 +15,6 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda.elementwise import strides
-from lucid_kernels.cuda.indexing.embedding import MOST_UNSORTED
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, recording, rows
 
@@ -25,6 +24,8 @@ _Write = Callable[[Array, Array, bool], None]  # of an array, values for it, and
 
 MOST_INDICES, _MOST_DIMS = 3, 8
 _INDEXED = np.dtype([("step", np.int64, (MOST_INDICES,)), ("length", np.int64, (MOST_INDICES,))])
+#: Indices up to which every thread looks through all: reads of the cache, where sorting is several launches.
+MOST_UNSORTED = 1024
 _ATOMIC = frozenset("fdilqILQFD")
 _KINDS = frozenset("?bBhHeE") | _ATOMIC
 _WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64"}

@@ -55,7 +55,7 @@ def cross_entropy(
         kinds = f"{launch.ctype(x.dtype)}, {launch.ctype(each.dtype)}"
         if inner == 1:
             pack = rows.pack(classes, x, grad)
-            grid, block = rows.geometry(n, classes, pack, x.dtype.itemsize)
+            grid, block = rows.geometry(n, classes, pack)
             launch.kernel("cross_entropy", f"cross_entropy_rows<{kinds}, {pack}>")(grid, block, arguments)
         else:
             grid, block = rows.columns(n, classes)

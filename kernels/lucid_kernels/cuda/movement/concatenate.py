@@ -13,7 +13,8 @@ from lucid_kernels.cuda.runtime import launch
 Array = Any
 
 _ARRAYS = 16
-_SECTIONS = np.dtype([("begin", np.int64, _ARRAYS + 1)])
+_SECTIONS = np.dtype([("begin", np.int64, _ARRAYS + 1), ("block", np.int64, _ARRAYS)])
+_THREADS, _AT_ONCE = 256, 4  # of a block, and units of a thread
 _UNITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64", 16: "uint4"}  # by bytes
 
 
@@ -39,8 +40,11 @@ def concatenate(*arrays: Array, axis: int) -> Array:
         sections["begin"] = ends[-1]
         sections["begin"][0] = 0
         sections["begin"][1:len(ends) + 1] = ends
+        blocks = np.cumsum([launch.ceil_div(array.nbytes // unit, _THREADS * _AT_ONCE) for array in some])
+        sections["block"] = blocks[-1]  # of those that there are not
+        sections["block"][0] = 0
+        sections["block"][1:len(blocks)] = blocks[:-1]
         given = (*some, *[some[0]] * (_ARRAYS - len(some)))
-        n = rows * int(ends[-1])
-        kernel(*launch.grid_1d(n), (y, *given, sections, np.int64(before), np.int64(row), np.int64(n)))
+        kernel((int(blocks[-1]),), (_THREADS,), (y, *given, sections, np.int64(before), np.int64(row), np.int64(rows)))
         before += int(ends[-1])
     return y

@@ -4,7 +4,6 @@
 #pragma once
 #include "common.cuh"
 
-#define TILE 32
 #define OUTER 6
 #define SHORT 15  // rows of which a tile has all, and so many columns as a block has threads
 #define WIDE 256
@@ -37,28 +36,43 @@ template <typename X> struct Copied<X, X> {
   static __device__ __forceinline__ X of(X x) { return x; }
 };
 
+// Elements on a side: of halves more, so that enough bytes are on their way.
+template <typename Y> constexpr int side = sizeof(Y) == 2 ? 64 : 32;
+
 template <typename X, typename Y>
 __global__ void __launch_bounds__(256) transpose(Y* __restrict__ y, const X* __restrict__ x, Tiles tiles, i64 count) {
-  __shared__ Y tile[TILE][TILE + 1];  // one more, so that a column of it has all banks
+  constexpr int SIDE = side<Y>, PAD = sizeof(Y) == 2 ? 2 : 1;  // so that a column of the tile has all banks
+  __shared__ Y tile[SIDE][SIDE + PAD];
   for (i64 index = blockIdx.x; index < count; index += gridDim.x) {
-    const i64 line = index / tiles.across, first_column = (index - line * tiles.across) * TILE;
-    const i64 outer = line / tiles.down, first_row = (line - outer * tiles.down) * TILE;
+    const i64 line = index / tiles.across, first_column = (index - line * tiles.across) * SIDE;
+    const i64 outer = line / tiles.down, first_row = (line - outer * tiles.down) * SIDE;
     i64 from, to;
     begin(tiles, outer, from, to);
-    const i64 read_row = first_row + threadIdx.x, written_column = first_column + threadIdx.x;
+    X elements[SIDE / 8][SIDE / 32];
 #pragma unroll
-    for (int k = 0; k < TILE; k += 8) {
-      const i64 column = first_column + threadIdx.y + k;
-      if (column < tiles.columns && read_row < tiles.rows)
-        tile[threadIdx.y + k][threadIdx.x] = Copied<Y, X>::of(x[from + column * tiles.column_step + read_row]);
-    }
+    for (int k = 0; k < SIDE / 8; ++k)
+#pragma unroll
+      for (int s = 0; s < SIDE / 32; ++s) {
+        const i64 column = first_column + threadIdx.y + k * 8, row = first_row + threadIdx.x + s * 32;
+        if (column < tiles.columns && row < tiles.rows) elements[k][s] = x[from + column * tiles.column_step + row];
+      }
+#pragma unroll
+    for (int k = 0; k < SIDE / 8; ++k)
+#pragma unroll
+      for (int s = 0; s < SIDE / 32; ++s) {
+        const i64 column = first_column + threadIdx.y + k * 8, row = first_row + threadIdx.x + s * 32;
+        if (column < tiles.columns && row < tiles.rows)
+          tile[threadIdx.y + k * 8][threadIdx.x + s * 32] = Copied<Y, X>::of(elements[k][s]);
+      }
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < TILE; k += 8) {
-      const i64 row = first_row + threadIdx.y + k;
-      if (row < tiles.rows && written_column < tiles.columns)
-        y[to + row * tiles.row_step + written_column] = tile[threadIdx.x][threadIdx.y + k];
-    }
+    for (int k = 0; k < SIDE / 8; ++k)
+#pragma unroll
+      for (int s = 0; s < SIDE / 32; ++s) {
+        const i64 row = first_row + threadIdx.y + k * 8, column = first_column + threadIdx.x + s * 32;
+        if (row < tiles.rows && column < tiles.columns)
+          y[to + row * tiles.row_step + column] = tile[threadIdx.x + s * 32][threadIdx.y + k * 8];
+      }
     __syncthreads();
   }
 }

@@ -13,7 +13,7 @@ from lucid_kernels.cuda.runtime import launch
 Array = Any
 Shape = tuple[int, ...]
 
-_TILE, _OUTER = 32, 6
+_OUTER = 6
 _LEAST = 16  # columns: of fewer the caches serve long steps as well. Of fewer rows a tile has all, and more columns
 _WIDE = 256
 _CASTS = frozenset(("fe", "fE", "fd", "df", "ef", "eE", "Ef", "Ee"))  # characters of both dtypes
@@ -35,7 +35,7 @@ def transposed(x: Array, out: Array) -> bool:
         return False
     tiles, count = found
     short = int(tiles["rows"]) < _LEAST
-    name, block = ("transpose_short", (_WIDE,)) if short else ("transpose", (_TILE, 8))
+    name, block = ("transpose_short", (_WIDE,)) if short else ("transpose", (32, 8))
     if cast:
         kernel = launch.kernel("transpose_cast", f"{name}<{launch.ctype(x.dtype)}, {launch.ctype(out.dtype)}>")
     else:
@@ -60,7 +60,8 @@ def _tiles(shape: Shape, y_strides: Shape, y_itemsize: int, x_shape: Shape, x_st
         return None
     outer = [dim for d, dim in enumerate(dims) if d not in (0, place)]
     tiles = np.zeros((), _TILES)
-    across, down = launch.ceil_div(columns, _TILE), launch.ceil_div(rows, _TILE)
+    side = 64 if y_itemsize == 2 else 32  # as in the source
+    across, down = launch.ceil_div(columns, side), launch.ceil_div(rows, side)
     if rows < _LEAST:
         across, down = launch.ceil_div(columns, _WIDE), 1
     tiles["columns"], tiles["rows"], tiles["column_step"], tiles["row_step"] = columns, rows, column_step, row_step

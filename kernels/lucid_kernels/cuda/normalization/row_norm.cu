@@ -1,22 +1,39 @@
 // Normalisation of rows: layer, group and RMS normalisation, with their gradients. No float atomics: results are reproducible.
-// instantiate: row_norm<float, float, 4>, row_norm<float, float, 1>, row_norm<double, double, 2>, row_norm<double, double, 1>
-// instantiate: row_norm<__half, __half, 8>, row_norm<__half, __half, 1>, row_norm<__half, float, 8>, row_norm<__half, float, 1>
-// instantiate: row_norm<__nv_bfloat16, __nv_bfloat16, 8>, row_norm<__nv_bfloat16, __nv_bfloat16, 1>
-// instantiate: row_norm<__nv_bfloat16, float, 8>, row_norm<__nv_bfloat16, float, 1>
+// instantiate: row_norm<float, float, 4, 1>, row_norm<float, float, 4, 2>, row_norm<float, float, 4, 8>
+// instantiate: row_norm<float, float, 1, 8>, row_norm<double, double, 2, 1>, row_norm<double, double, 2, 2>
+// instantiate: row_norm<double, double, 2, 8>, row_norm<double, double, 1, 8>, row_norm<__half, __half, 8, 1>
+// instantiate: row_norm<__half, __half, 8, 2>, row_norm<__half, __half, 8, 4>, row_norm<__half, __half, 1, 8>
+// instantiate: row_norm<__half, float, 8, 1>, row_norm<__half, float, 8, 2>, row_norm<__half, float, 8, 4>
+// instantiate: row_norm<__half, float, 1, 8>, row_norm<__nv_bfloat16, __nv_bfloat16, 8, 1>
+// instantiate: row_norm<__nv_bfloat16, __nv_bfloat16, 8, 2>, row_norm<__nv_bfloat16, __nv_bfloat16, 8, 4>
+// instantiate: row_norm<__nv_bfloat16, __nv_bfloat16, 1, 8>, row_norm<__nv_bfloat16, float, 8, 1>
+// instantiate: row_norm<__nv_bfloat16, float, 8, 2>, row_norm<__nv_bfloat16, float, 8, 4>, row_norm<__nv_bfloat16, float, 1, 8>
 // instantiate: row_norm_grad<float, float, 4>, row_norm_grad<float, float, 1>
 // instantiate: row_norm_grad<double, double, 2>, row_norm_grad<double, double, 1>
 // instantiate: row_norm_grad<__half, __half, 8>, row_norm_grad<__half, __half, 1>
 // instantiate: row_norm_grad<__half, float, 8>, row_norm_grad<__half, float, 1>
 // instantiate: row_norm_grad<__nv_bfloat16, __nv_bfloat16, 8>, row_norm_grad<__nv_bfloat16, __nv_bfloat16, 1>
 // instantiate: row_norm_grad<__nv_bfloat16, float, 8>, row_norm_grad<__nv_bfloat16, float, 1>
-// instantiate: row_norm_gradients<float, float, 4>, row_norm_gradients<float, float, 1>
-// instantiate: row_norm_gradients<double, double, 2>, row_norm_gradients<double, double, 1>
-// instantiate: row_norm_gradients<__half, __half, 8>, row_norm_gradients<__half, __half, 1>
-// instantiate: row_norm_gradients<__half, float, 8>, row_norm_gradients<__half, float, 1>
-// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 1>
-// instantiate: row_norm_gradients<__nv_bfloat16, float, 8>, row_norm_gradients<__nv_bfloat16, float, 1>
-// instantiate: column_sums<float, float, 4>, column_sums<float, float, 1>, column_sums<double, double, 2>, column_sums<double, double, 1>
-// instantiate: column_sums<__half, float, 8>, column_sums<__half, float, 1>, column_sums<__half, __half, 8>, column_sums<__half, __half, 1>
+// instantiate: row_norm_gradients<float, float, 4, 1>, row_norm_gradients<float, float, 4, 2>
+// instantiate: row_norm_gradients<float, float, 4, 4>
+// instantiate: row_norm_gradients<double, double, 2, 1>, row_norm_gradients<double, double, 2, 2>
+// instantiate: row_norm_gradients<double, double, 2, 4>
+// instantiate: row_norm_gradients<__half, __half, 8, 1>, row_norm_gradients<__half, __half, 8, 2>
+// instantiate: row_norm_gradients<__half, __half, 8, 4>
+// instantiate: row_norm_gradients<__half, float, 8, 1>, row_norm_gradients<__half, float, 8, 2>
+// instantiate: row_norm_gradients<__half, float, 8, 4>
+// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 1>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 2>
+// instantiate: row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 8, 4>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 8, 1>, row_norm_gradients<__nv_bfloat16, float, 8, 2>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 8, 4>
+// instantiate: row_norm_gradients<float, float, 1, 4>, row_norm_gradients<double, double, 1, 4>
+// instantiate: row_norm_gradients<__half, __half, 1, 4>
+// instantiate: row_norm_gradients<__half, float, 1, 4>, row_norm_gradients<__nv_bfloat16, __nv_bfloat16, 1, 4>
+// instantiate: row_norm_gradients<__nv_bfloat16, float, 1, 4>
+// instantiate: column_sums<float, float, 4>, column_sums<float, float, 1>, column_sums<double, double, 2>
+// instantiate: column_sums<double, double, 1>
+// instantiate: column_sums<__half, float, 8>, column_sums<__half, float, 1>, column_sums<__half, __half, 8>
+// instantiate: column_sums<__half, __half, 1>
 // instantiate: column_sums<__nv_bfloat16, float, 8>, column_sums<__nv_bfloat16, float, 1>
 // instantiate: column_sums<__nv_bfloat16, __nv_bfloat16, 8>, column_sums<__nv_bfloat16, __nv_bfloat16, 1>
 // instantiate: plane_totals<float, float, 4>, plane_totals<float, float, 1>
@@ -44,20 +61,19 @@
 // __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
 #include "rows.cuh"
 
-// Those of N neighbours at `at` in row r; `otherwise` where there are none.
+// The parameters of a row: of N neighbours at `at`, `otherwise` where there are none.
 template <typename W> struct Parameters {
-  const W* values;
+  const W* set;
   int given;
-  i64 width, groups, span;
+  i64 span;
+  __device__ __forceinline__ Parameters(const W* values, int given, i64 r, i64 width, i64 groups, i64 span)
+      : set(groups == 1 ? values : values + r % groups * (width / span)), given(given), span(span) {}
   template <int N>
-  __device__ __forceinline__ void of(i64 r, i64 at, Accumulator<W> otherwise, Accumulator<W> (&found)[N]) const {
+  __device__ __forceinline__ void of(i64 at, Accumulator<W> otherwise, Accumulator<W> (&found)[N]) const {
     if (!given) {
 #pragma unroll
       for (int j = 0; j < N; ++j) found[j] = otherwise;
-      return;
-    }
-    const W* set = values + r % groups * (width / span);
-    if (span == 1) {
+    } else if (span == 1) {
       load<N>(set + at, found);
     } else {
       const Accumulator<W> one = widened(set[at / span]);
@@ -69,7 +85,7 @@ template <typename W> struct Parameters {
 
 // The squares are summed around the mean, of a row that does not fit into the registers around that of the part that does: the
 // mean of the whole row is not known before the last element was read, and is corrected for then.
-template <typename T, typename W, int N>
+template <typename T, typename W, int N, int K>
 __global__ void __launch_bounds__(512, 1)
 row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, const W* __restrict__ bias, int has_bias,
          T* __restrict__ y, Accumulator<T>* __restrict__ mean, Accumulator<T>* __restrict__ rstd, int centred, i64 rows, i64 width,
@@ -77,13 +93,13 @@ row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, 
   typedef Accumulator<T> A;
   typedef Slices<true> S;
   __shared__ A scratch[32];
-  const Parameters<W> weights{weight, has_weight, width, groups, span}, biases{bias, has_bias, width, groups, span};
   for (i64 r = S::first(); r < rows; r += S::step()) {
-    const Rows<T, N> row(width, x + r * width);
-    const i64 kept = row.KEPT * (i64)N * blockDim.x;
+    const Rows<T, N, 1, K> row(width, x + r * width);
+    const Parameters<W> weights(weight, has_weight, r, width, groups, span), biases(bias, has_bias, r, width, groups, span);
+    const i64 kept = K * (i64)N * blockDim.x;
     A centre = 0;
     if (centred) {
-      row.own([&](i64, const A (&value)[1][N]) {
+      row.own([&](int, i64, const A (&value)[1][N]) {
 #pragma unroll
         for (int j = 0; j < N; ++j) centre += value[0][j];
       });
@@ -109,8 +125,8 @@ row_norm(const T* __restrict__ x, const W* __restrict__ weight, int has_weight, 
     const A scale = A(1) / sqrt_(squares / A(width) + eps);
     row.packs([&](i64 at, const A (&value)[1][N]) {
       A w[N], b[N], result[N];
-      weights.of(r, at, A(1), w);
-      biases.of(r, at, A(0), b);
+      weights.of(at, A(1), w);
+      biases.of(at, A(0), b);
 #pragma unroll
       for (int j = 0; j < N; ++j) result[j] = (value[0][j] - centre) * scale * w[j] + b[j];
       store<N>(y + r * width + at, result);
@@ -131,14 +147,14 @@ row_norm_grad(const T* __restrict__ g, const T* __restrict__ x, const W* __restr
   typedef Accumulator<T> A;
   typedef Slices<true> S;
   __shared__ A scratch[32];
-  const Parameters<W> weights{weight, has_weight, width, groups, span};
   for (i64 r = S::first(); r < rows; r += S::step()) {
+    const Parameters<W> weights(weight, has_weight, r, width, groups, span);
     const A centre = centred ? mean[r] : A(0), scale = rstd[r];
     const Rows<T, N, 2> pair(width, g + r * width, x + r * width);
     A sum = 0, product = 0;
     pair.packs([&](i64 at, const A (&value)[2][N]) {
       A w[N];
-      weights.of(r, at, A(1), w);
+      weights.of(at, A(1), w);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const A gw = value[0][j] * w[j];
@@ -150,7 +166,7 @@ row_norm_grad(const T* __restrict__ g, const T* __restrict__ x, const W* __restr
     const A mean_product = S::reduce(product, Sum(), A(0), scratch) / A(width);
     pair.packs([&](i64 at, const A (&value)[2][N]) {
       A w[N], result[N];
-      weights.of(r, at, A(1), w);
+      weights.of(at, A(1), w);
 #pragma unroll
       for (int j = 0; j < N; ++j)
         result[j] = scale * (value[0][j] * w[j] - mean_gw - (value[1][j] - centre) * scale * mean_product);
@@ -159,66 +175,95 @@ row_norm_grad(const T* __restrict__ g, const T* __restrict__ x, const W* __restr
   }
 }
 
-// The same where each element has a parameter and a row fits into the registers of its threads, with the first stage of dweight and
-// dbias: threads have the same columns of every row, and add these up. g and x are read once. Slot s, of the threads that share
-// rows, writes its sums to row s of the partial ones.
-template <typename T, typename W, int N>
+// The same where each element has a parameter and a row fits into the registers of its threads, K packs in each, with the first stage
+// of dweight and dbias: threads have the same columns of every row, and add these up. g and x are read once. A block has blockDim.y
+// rows at a time, and writes the sums of all of its rows to a row of the partial ones.
+template <typename T, typename W, int N, int K>
 __global__ void __launch_bounds__(512, 1)
 row_norm_gradients(const T* __restrict__ g, const T* __restrict__ x, const W* __restrict__ weight, int has_weight,
                    const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ rstd, T* __restrict__ dx,
                    Accumulator<T>* __restrict__ partial_weight, Accumulator<T>* __restrict__ partial_bias, int centred, i64 rows,
                    i64 width) {
   typedef Accumulator<T> A;
-  typedef Slices<true> S;
-  constexpr int KEPT = Rows<T, N, 2>::KEPT;
-  __shared__ A scratch[32];
-  const Parameters<W> weights{weight, has_weight, width, 1, 1};
-  A to_weight[KEPT][N] = {}, to_bias[KEPT][N] = {};
-  for (i64 r = S::first(); r < rows; r += S::step()) {
-    const A centre = centred ? mean[r] : A(0), scale = rstd[r];
-    const Rows<T, N, 2> pair(width, g + r * width, x + r * width);
+  __shared__ A scratch[2][2][16];  // in turn, so that one barrier a row is enough; of both sums; of each warp
+  __shared__ A columns[512 * N];
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x, warps = blockDim.x / 32, across = blockDim.x * N;
+  const Parameters<W> weights(weight, has_weight, 0, width, 1, 1);
+  A to_weight[K][N] = {}, to_bias[K][N] = {};
+  int turn = 0;
+  for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y, turn ^= 1) {
+    const i64 r = first + threadIdx.y, end = r < rows ? width : 0, start = r * width;
+    Pack<T, N> grads[K], values[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = threadIdx.x * N + k * across;
+      if (at >= end) continue;
+      grads[k] = Pack<T, N>(g + start + at);
+      values[k] = Pack<T, N>(x + start + at);
+    }
+    const A centre = centred && end ? mean[r] : A(0), scale = end ? rstd[r] : A(0);
     A sum = 0, product = 0;
 #pragma unroll
-    for (int k = 0; k < KEPT; ++k) {
-      const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
-      if (at >= width) continue;
+    for (int k = 0; k < K; ++k) {
+      const int at = threadIdx.x * N + k * across;
+      if (at >= end) continue;
       A w[N];
-      weights.of(r, at, A(1), w);
+      weights.of(at, A(1), w);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
-        const A grad = widened(pair.kept[0][k].element[j]), normal = (widened(pair.kept[1][k].element[j]) - centre) * scale;
+        const A grad = widened(grads[k].element[j]), normal = (widened(values[k].element[j]) - centre) * scale;
         sum += grad * w[j];
         product += grad * w[j] * normal;
         to_weight[k][j] += grad * normal;
         to_bias[k][j] += grad;
       }
     }
-    const A mean_gw = centred ? S::reduce(sum, Sum(), A(0), scratch) / A(width) : A(0);
-    const A mean_product = S::reduce(product, Sum(), A(0), scratch) / A(width);
+    sum = warp_reduce(sum, Sum());
+    product = warp_reduce(product, Sum());
+    if (warps > 1) {
+      if (thread % 32 == 0) {
+        scratch[turn][0][thread / 32] = sum;
+        scratch[turn][1][thread / 32] = product;
+      }
+      __syncthreads();
+      sum = product = 0;
+      for (int warp = threadIdx.y * warps; warp < (threadIdx.y + 1) * warps; ++warp) {
+        sum += scratch[turn][0][warp];
+        product += scratch[turn][1][warp];
+      }
+    }
+    const A mean_gw = centred ? sum / A(width) : A(0), mean_product = product / A(width);
 #pragma unroll
-    for (int k = 0; k < KEPT; ++k) {
-      const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
-      if (at >= width) continue;
+    for (int k = 0; k < K; ++k) {
+      const int at = threadIdx.x * N + k * across;
+      if (at >= end) continue;
+      packed_again(grads[k]);
+      packed_again(values[k]);
       A w[N], result[N];
-      weights.of(r, at, A(1), w);
+      weights.of(at, A(1), w);
 #pragma unroll
       for (int j = 0; j < N; ++j)
-        result[j] = scale * (widened(pair.kept[0][k].element[j]) * w[j] - mean_gw -
-                             (widened(pair.kept[1][k].element[j]) - centre) * scale * mean_product);
-      store<N>(dx + r * width + at, result);
+        result[j] = scale * (widened(grads[k].element[j]) * w[j] - mean_gw -
+                             (widened(values[k].element[j]) - centre) * scale * mean_product);
+      store<N>(dx + start + at, result);
     }
   }
-  const i64 slot = S::first();
 #pragma unroll
-  for (int k = 0; k < KEPT; ++k) {
-    const i64 at = (threadIdx.x + k * (i64)blockDim.x) * N;
-    if (at >= width) continue;
+  for (int k = 0; k < K; ++k)
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      partial_weight[slot * width + at + j] = to_weight[k][j];
-      if (centred) partial_bias[slot * width + at + j] = to_bias[k][j];
+    for (int of_bias = 0; of_bias < 2; ++of_bias) {
+      if (of_bias && !centred) continue;
+      __syncthreads();  // the columns may still be read
+#pragma unroll
+      for (int j = 0; j < N; ++j) columns[thread * N + j] = of_bias ? to_bias[k][j] : to_weight[k][j];
+      __syncthreads();
+      A* const partial = (of_bias ? partial_bias : partial_weight) + blockIdx.x * width;
+      for (int column = thread; column < across && k * across + column < width; column += blockDim.x * blockDim.y) {
+        A sum = 0;
+        for (int y = 0; y < blockDim.y; ++y) sum += columns[y * across + column];
+        partial[k * across + column] = sum;
+      }
     }
-  }
 }
 
 // First stage of dweight and dbias where each element has a parameter, or the only one, of one chunk, which writes their type W:
@@ -377,15 +422,16 @@ plane_totals(const T* __restrict__ g, const T* __restrict__ x, const Accumulator
   }
 }
 
-// Second stage: the chunks, for which the threads of a column take turns. Block (32, 8).
+// Second stage: the chunks, for which the threads of a column take turns. Block (32, 32).
 template <typename A, typename W>
-__global__ void __launch_bounds__(256, 1)
+__global__ void __launch_bounds__(1024, 1)
 add_partials(const A* __restrict__ partial_weight, const A* __restrict__ partial_bias, W* __restrict__ dweight,
              W* __restrict__ dbias, int centred, i64 chunks, i64 width) {
-  __shared__ A scratch[256];
+  __shared__ A scratch[1024];
   const i64 column = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   A weight = 0, bias = 0;
   if (column < width)
+#pragma unroll 4
     for (i64 k = threadIdx.y; k < chunks; k += blockDim.y) {
       weight += partial_weight[k * width + column];
       if (centred) bias += partial_bias[k * width + column];

@@ -1,8 +1,9 @@
 """Normalisation of rows and its gradients on a GPU, of which layer, group and RMS normalisation are made: see `row_norm.cu`.
 
 Forward moves two elements for each, backward three, and two more for the gradients of parameters where rows are longer or share
-parameters. Rows that fit into the registers of a block, up to 32 KB (backward 16 KB), are read once, the rest of longer ones
-twice. All gradients take two launches; three where more than some rows are longer, whose columns no block has whole.
+parameters. Rows that fit into the registers of a block, up to 16384 elements (backward 8192 of float, 4096 of double), are read
+once, the rest of longer ones twice. All gradients take two launches; three where more than some rows are longer, whose columns
+no block has whole.
 """
 from __future__ import annotations
 
@@ -14,11 +15,15 @@ import numpy as np
 
 from lucid_kernels.cuda.runtime import launch, rows
 
-_TILE, _TURNS = 32, 8  # the block of `column_sums` and `add_partials`
+_WARP = 32
+_TILE, _TURNS = 32, 8  # the block of `column_sums`
+_PARTIAL_TURNS = 32  # of `add_partials`, whose threads are a column's
 _ROWS_A_CHUNK = 64
 _MOST_CHUNKS = 256
-#: Threads that share rows, and the fewest rows that they share: a partial sum of them for each parameter. Not measured.
-_MOST_SLOTS, _ROWS_A_SLOT = 512, 8
+#: `row_norm_gradients`: packs of a row in a thread, threads of a block, and the most elements of a row.
+_PACKS, _THREADS, _LARGEST = (1, 2, 4), 256, 512
+#: Blocks, with partial sums of each, that occupy a device when a thread has so many packs, and the fewest rows of their slots.
+_MOST_BLOCKS, _ROWS_A_SLOT = {1: 396, 2: 264, 4: 264}, 2
 _FEW_ELEMENTS, _MANY_PARAMETERS = 8192, 512  # of a parameter, and parameters, from which one kernel adds up all planes
 
 
@@ -55,8 +60,9 @@ def forward(x: Any, weight: Any, bias: Any, layout: Layout, eps: float, y: Any, 
     elif layout.count:
         kind, (weight, bias) = rows.parameters(x, weight, bias)
         pack = layout.pack(x, y, weight, bias)
-        launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
-            *rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize),
+        kept = rows.packs(layout.width, pack)
+        launch.kernel("row_norm", f"row_norm<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}, {kept}>")(
+            *rows.geometry(layout.count, layout.width, pack),
             (
                 x, *rows.optional(weight, kind, x), *rows.optional(bias, kind, x), y, rstd if mean is None else mean, rstd,
                 np.int32(layout.centred), *_sizes(layout), rstd.dtype.type(eps),
@@ -72,15 +78,14 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
     if x.size:
         kind, (weight,) = rows.parameters(x, weight)
         pack = layout.pack(g, x, dx, weight)
-        if layout.parameters == layout.width and layout.count > _ROWS_A_CHUNK and (
-                layout.width <= rows.most_kept(pack, x.dtype.itemsize, 2)):
+        if layout.parameters == layout.width and layout.count > _ROWS_A_CHUNK and layout.width <= most_kept(pack):
             _all_gradients(g, x, kind, weight, mean, rstd, layout, pack, dx, dweight, dbias)
             return
         if layout.has_planes and not _are_totals(layout, dweight, x) and dweight.dtype == kind:
             _gradients_of_planes(g, x, kind, weight, mean, rstd, layout, pack, dx, dweight, dbias)
             return
         launch.kernel("row_norm", f"row_norm_grad<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
-            *rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize, 2),
+            *rows.geometry(layout.count, layout.width, pack, 2),
             (g, x, *rows.optional(weight, kind, x), mean, rstd, dx, np.int32(layout.centred), *_sizes(layout)),
         )
         _parameter_gradients(g, x, mean, rstd, layout, dweight, dbias)
@@ -90,14 +95,23 @@ def backward(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, 
             launch.fill(dbias, 0)
 
 
+def most_kept(pack: int) -> int:
+    """Elements of the longest row that stays in the registers of the threads of `row_norm_gradients`."""
+    return _LARGEST * _PACKS[-1] * pack
+
+
 def _all_gradients(g: Any, x: Any, kind: Any, weight: Any, mean: Any, rstd: Any, layout: Layout, pack: int, dx: Any, dweight: Any,
                    dbias: Any) -> None:
     """In two launches, the first of which reads g and x once, where rows fit into registers and each element has a parameter."""
-    _, (threads, together) = rows.geometry(layout.count, layout.width, pack, x.dtype.itemsize, 2)
-    blocks = max(1, min(_MOST_SLOTS // together, layout.count // (_ROWS_A_SLOT * together)))
-    partial = launch.empty((blocks * together, layout.width), rstd.dtype)
+    packs = next((packs for packs in _PACKS if pack > 1 and packs * pack * _WARP >= layout.width), _PACKS[-1])
+    threads = _WARP
+    while threads * packs * pack < layout.width:
+        threads *= 2
+    together = max(1, _THREADS // threads)
+    blocks = max(1, min(_MOST_BLOCKS[packs], layout.count // (_ROWS_A_SLOT * together)))
+    partial = launch.empty((blocks, layout.width), rstd.dtype)
     other = partial if dbias is None else launch.empty(partial.shape, rstd.dtype)
-    launch.kernel("row_norm", f"row_norm_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
+    launch.kernel("row_norm", f"row_norm_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}, {packs}>")(
         (blocks,), (threads, together),
         (g, x, *rows.optional(weight, kind, x), mean, rstd, dx, partial, other, np.int32(layout.centred),
          np.int64(layout.count), np.int64(layout.width)))  # fmt: skip
@@ -110,7 +124,7 @@ def _gradients_of_planes(g: Any, x: Any, kind: Any, weight: Any, mean: Any, rstd
     each, span = layout.width // layout.span, layout.span
     planes, pack = layout.count * each, pack if span > 1 else 1
     sums = launch.empty((planes,), rstd.dtype), launch.empty((planes,), rstd.dtype)
-    (blocks,), (threads, together) = rows.geometry(planes, span, pack, x.dtype.itemsize)
+    (blocks,), (threads, together) = rows.geometry(planes, span, pack)
     launch.kernel("row_norm", f"plane_sums<{launch.ctype(x.dtype)}, {pack}>")(
         (blocks,), (threads, together), (g, x, mean, rstd, *sums, *map(np.int64, (planes, span, each))))
     launch.kernel("row_norm", f"plane_gradients<{launch.ctype(x.dtype)}, {launch.ctype(kind)}, {pack}>")(
@@ -129,7 +143,7 @@ def _are_totals(layout: Layout, dweight: Any, x: Any) -> bool:
 def _add_partials(partial: Any, other: Any, layout: Layout, dweight: Any, dbias: Any) -> None:
     chunks, parameters = partial.shape
     launch.kernel("row_norm", f"add_partials<{launch.ctype(partial.dtype)}, {launch.ctype(dweight.dtype)}>")(
-        (launch.ceil_div(parameters, _TILE),), (_TILE, _TURNS),
+        (launch.ceil_div(parameters, _TILE),), (_TILE, _PARTIAL_TURNS),
         (partial, other, dweight, dweight if dbias is None else dbias, np.int32(layout.centred), np.int64(chunks),
          np.int64(parameters)))  # fmt: skip
 
@@ -150,7 +164,7 @@ def _parameter_gradients(g: Any, x: Any, mean: Any, rstd: Any, layout: Layout, d
     if planes and _are_totals(layout, dweight, x):
         each = layout.width // layout.span
         launch.kernel("row_norm", f"plane_totals<{kind}, {written}, {pack if layout.span > 1 else 1}>")(
-            *rows.geometry(parameters, chunks * layout.span, pack, x.dtype.itemsize),
+            *rows.geometry(parameters, chunks * layout.span, pack),
             (g, x, mean, rstd, dweight, dbias, *map(np.int64, (chunks, parameters, layout.span, each))),
         )
         return
@@ -163,7 +177,7 @@ def _parameter_gradients(g: Any, x: Any, mean: Any, rstd: Any, layout: Layout, d
     if planes:
         each = layout.width // layout.span
         launch.kernel("row_norm", f"plane_sums<{kind}, {pack if layout.span > 1 else 1}>")(
-            *rows.geometry(layout.count * each, layout.span, pack, x.dtype.itemsize),
+            *rows.geometry(layout.count * each, layout.span, pack),
             (g, x, mean, rstd, *partials, *map(np.int64, (layout.count * each, layout.span, each))),
         )
     else:

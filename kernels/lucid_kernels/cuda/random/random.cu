@@ -12,7 +12,7 @@
 #include "numbers.cuh"
 
 // ---- what one block of words becomes: four float, or two 64-bit numbers
-template <typename T> struct Numbers { static constexpr int count = sizeof(T) == 4 ? 4 : 2; T at[count]; };
+template <typename T> struct Numbers { static constexpr int count = sizeof(T) == 4 ? 4 : 2; alignas(16) T at[count]; };
 
 template <typename T> struct Range { T span, low, top; };  // see lucid_kernels/uniform_range.py
 
@@ -50,6 +50,10 @@ __device__ __forceinline__ void normal(uint4 w, Numbers<double>& y) {
 }
 
 template <typename T> __device__ __forceinline__ void store(const Numbers<T>& numbers, T* y, i64 first, i64 n) {
+  if (first + Numbers<T>::count <= n && (u64)y % 16 == 0) {
+    Pack<T, Numbers<T>::count>(numbers.at).store(y + first);
+    return;
+  }
 #pragma unroll
   for (int j = 0; j < Numbers<T>::count; ++j)
     if (first + j < n) y[first + j] = numbers.at[j];

@@ -19,29 +19,73 @@
 // instantiate: rows<SumAll<__nv_bfloat16>>, rows<Mean<__nv_bfloat16>>, rows<NanSum<__nv_bfloat16>>, rows<Product<__nv_bfloat16>>
 // instantiate: rows<Maximum<__nv_bfloat16>>, rows<Minimum<__nv_bfloat16>>, rows<Any<__nv_bfloat16>>, rows<All<__nv_bfloat16>>
 // instantiate: rows<Norm1<__nv_bfloat16>>, rows<Norm2<__nv_bfloat16>>, rows<NormP<__nv_bfloat16>>, rows<ArgMax<__nv_bfloat16>>
-// instantiate: rows<ArgMin<__nv_bfloat16>>, rows<Variance<__nv_bfloat16>>, rows<Deviation<__nv_bfloat16>>, rows<LogSumExp<__nv_bfloat16>>
+// instantiate: rows<ArgMin<__nv_bfloat16>>, rows<Variance<__nv_bfloat16>>, rows<Deviation<__nv_bfloat16>>
+// instantiate: rows<LogSumExp<__nv_bfloat16>>
 // instantiate: rows<SumAll<bool>>, rows<Product<bool>>, rows<Any<bool>>, rows<All<bool>>
 // instantiate: rows<SumAll<i64>>, rows<Product<i64>>, rows<Any<i64>>, rows<All<i64>>
 // instantiate: rows<SumAll<int>>, rows<Product<int>>, rows<Any<int>>, rows<All<int>>
-// instantiate: columns<SumAll<float>>, columns<Mean<float>>, columns<NanSum<float>>, columns<Product<float>>
-// instantiate: columns<Maximum<float>>, columns<Minimum<float>>, columns<Any<float>>, columns<All<float>>
-// instantiate: columns<Norm1<float>>, columns<Norm2<float>>, columns<NormP<float>>, columns<ArgMax<float>>
-// instantiate: columns<ArgMin<float>>, columns<Variance<float>>, columns<Deviation<float>>, columns<LogSumExp<float>>
-// instantiate: columns<SumAll<double>>, columns<Mean<double>>, columns<NanSum<double>>, columns<Product<double>>
-// instantiate: columns<Maximum<double>>, columns<Minimum<double>>, columns<Any<double>>, columns<All<double>>
-// instantiate: columns<Norm1<double>>, columns<Norm2<double>>, columns<NormP<double>>, columns<ArgMax<double>>
-// instantiate: columns<ArgMin<double>>, columns<Variance<double>>, columns<Deviation<double>>, columns<LogSumExp<double>>
-// instantiate: columns<SumAll<__half>>, columns<Mean<__half>>, columns<NanSum<__half>>, columns<Product<__half>>
-// instantiate: columns<Maximum<__half>>, columns<Minimum<__half>>, columns<Any<__half>>, columns<All<__half>>
-// instantiate: columns<Norm1<__half>>, columns<Norm2<__half>>, columns<NormP<__half>>, columns<ArgMax<__half>>
-// instantiate: columns<ArgMin<__half>>, columns<Variance<__half>>, columns<Deviation<__half>>, columns<LogSumExp<__half>>
-// instantiate: columns<SumAll<__nv_bfloat16>>, columns<Mean<__nv_bfloat16>>, columns<NanSum<__nv_bfloat16>>, columns<Product<__nv_bfloat16>>
-// instantiate: columns<Maximum<__nv_bfloat16>>, columns<Minimum<__nv_bfloat16>>, columns<Any<__nv_bfloat16>>, columns<All<__nv_bfloat16>>
-// instantiate: columns<Norm1<__nv_bfloat16>>, columns<Norm2<__nv_bfloat16>>, columns<NormP<__nv_bfloat16>>, columns<ArgMax<__nv_bfloat16>>
-// instantiate: columns<ArgMin<__nv_bfloat16>>, columns<Variance<__nv_bfloat16>>, columns<Deviation<__nv_bfloat16>>, columns<LogSumExp<__nv_bfloat16>>
-// instantiate: columns<SumAll<bool>>, columns<Product<bool>>, columns<Any<bool>>, columns<All<bool>>
-// instantiate: columns<SumAll<i64>>, columns<Product<i64>>, columns<Any<i64>>, columns<All<i64>>
-// instantiate: columns<SumAll<int>>, columns<Product<int>>, columns<Any<int>>, columns<All<int>>
+// instantiate: columns<SumAll<float>, 1>, columns<Mean<float>, 1>, columns<NanSum<float>, 1>
+// instantiate: columns<Product<float>, 1>
+// instantiate: columns<SumAll<float>, 4>, columns<Mean<float>, 4>, columns<NanSum<float>, 4>
+// instantiate: columns<Product<float>, 4>
+// instantiate: columns<Maximum<float>, 1>, columns<Minimum<float>, 1>, columns<Any<float>, 1>
+// instantiate: columns<All<float>, 1>
+// instantiate: columns<Maximum<float>, 4>, columns<Minimum<float>, 4>, columns<Any<float>, 4>
+// instantiate: columns<All<float>, 4>
+// instantiate: columns<Norm1<float>, 1>, columns<Norm2<float>, 1>, columns<NormP<float>, 1>
+// instantiate: columns<ArgMax<float>, 1>
+// instantiate: columns<Norm1<float>, 4>, columns<Norm2<float>, 4>, columns<NormP<float>, 4>
+// instantiate: columns<ArgMax<float>, 4>
+// instantiate: columns<ArgMin<float>, 1>, columns<Variance<float>, 1>, columns<Deviation<float>, 1>
+// instantiate: columns<LogSumExp<float>, 1>
+// instantiate: columns<ArgMin<float>, 4>, columns<Variance<float>, 4>, columns<Deviation<float>, 4>
+// instantiate: columns<LogSumExp<float>, 4>
+// instantiate: columns<SumAll<double>, 1>, columns<Mean<double>, 1>, columns<NanSum<double>, 1>
+// instantiate: columns<Product<double>, 1>
+// instantiate: columns<Maximum<double>, 1>, columns<Minimum<double>, 1>, columns<Any<double>, 1>
+// instantiate: columns<All<double>, 1>
+// instantiate: columns<Norm1<double>, 1>, columns<Norm2<double>, 1>, columns<NormP<double>, 1>
+// instantiate: columns<ArgMax<double>, 1>
+// instantiate: columns<ArgMin<double>, 1>, columns<Variance<double>, 1>, columns<Deviation<double>, 1>
+// instantiate: columns<LogSumExp<double>, 1>
+// instantiate: columns<SumAll<__half>, 1>, columns<Mean<__half>, 1>, columns<NanSum<__half>, 1>
+// instantiate: columns<Product<__half>, 1>
+// instantiate: columns<SumAll<__half>, 8>, columns<Mean<__half>, 8>, columns<NanSum<__half>, 8>
+// instantiate: columns<Product<__half>, 8>
+// instantiate: columns<Maximum<__half>, 1>, columns<Minimum<__half>, 1>, columns<Any<__half>, 1>
+// instantiate: columns<All<__half>, 1>
+// instantiate: columns<Maximum<__half>, 8>, columns<Minimum<__half>, 8>, columns<Any<__half>, 8>
+// instantiate: columns<All<__half>, 8>
+// instantiate: columns<Norm1<__half>, 1>, columns<Norm2<__half>, 1>, columns<NormP<__half>, 1>
+// instantiate: columns<ArgMax<__half>, 1>
+// instantiate: columns<Norm1<__half>, 8>, columns<Norm2<__half>, 8>, columns<NormP<__half>, 8>
+// instantiate: columns<ArgMax<__half>, 8>
+// instantiate: columns<ArgMin<__half>, 1>, columns<Variance<__half>, 1>, columns<Deviation<__half>, 1>
+// instantiate: columns<LogSumExp<__half>, 1>
+// instantiate: columns<ArgMin<__half>, 8>, columns<Variance<__half>, 8>, columns<Deviation<__half>, 8>
+// instantiate: columns<LogSumExp<__half>, 8>
+// instantiate: columns<SumAll<__nv_bfloat16>, 1>, columns<Mean<__nv_bfloat16>, 1>, columns<NanSum<__nv_bfloat16>, 1>
+// instantiate: columns<Product<__nv_bfloat16>, 1>
+// instantiate: columns<SumAll<__nv_bfloat16>, 8>, columns<Mean<__nv_bfloat16>, 8>, columns<NanSum<__nv_bfloat16>, 8>
+// instantiate: columns<Product<__nv_bfloat16>, 8>
+// instantiate: columns<Maximum<__nv_bfloat16>, 1>, columns<Minimum<__nv_bfloat16>, 1>, columns<Any<__nv_bfloat16>, 1>
+// instantiate: columns<All<__nv_bfloat16>, 1>
+// instantiate: columns<Maximum<__nv_bfloat16>, 8>, columns<Minimum<__nv_bfloat16>, 8>, columns<Any<__nv_bfloat16>, 8>
+// instantiate: columns<All<__nv_bfloat16>, 8>
+// instantiate: columns<Norm1<__nv_bfloat16>, 1>, columns<Norm2<__nv_bfloat16>, 1>, columns<NormP<__nv_bfloat16>, 1>
+// instantiate: columns<ArgMax<__nv_bfloat16>, 1>
+// instantiate: columns<Norm1<__nv_bfloat16>, 8>, columns<Norm2<__nv_bfloat16>, 8>, columns<NormP<__nv_bfloat16>, 8>
+// instantiate: columns<ArgMax<__nv_bfloat16>, 8>
+// instantiate: columns<ArgMin<__nv_bfloat16>, 1>, columns<Variance<__nv_bfloat16>, 1>, columns<Deviation<__nv_bfloat16>, 1>
+// instantiate: columns<LogSumExp<__nv_bfloat16>, 1>
+// instantiate: columns<ArgMin<__nv_bfloat16>, 8>, columns<Variance<__nv_bfloat16>, 8>, columns<Deviation<__nv_bfloat16>, 8>
+// instantiate: columns<LogSumExp<__nv_bfloat16>, 8>
+// instantiate: columns<SumAll<bool>, 1>, columns<Product<bool>, 1>, columns<Any<bool>, 1>
+// instantiate: columns<All<bool>, 1>
+// instantiate: columns<SumAll<i64>, 1>, columns<Product<i64>, 1>, columns<Any<i64>, 1>
+// instantiate: columns<All<i64>, 1>
+// instantiate: columns<SumAll<int>, 1>, columns<Product<int>, 1>, columns<Any<int>, 1>
+// instantiate: columns<All<int>, 1>
 // instantiate: combine<SumAll<float>>, combine<Mean<float>>, combine<NanSum<float>>, combine<Product<float>>
 // instantiate: combine<Maximum<float>>, combine<Minimum<float>>, combine<Any<float>>, combine<All<float>>
 // instantiate: combine<Norm1<float>>, combine<Norm2<float>>, combine<NormP<float>>, combine<ArgMax<float>>
@@ -54,10 +98,14 @@
 // instantiate: combine<Maximum<__half>>, combine<Minimum<__half>>, combine<Any<__half>>, combine<All<__half>>
 // instantiate: combine<Norm1<__half>>, combine<Norm2<__half>>, combine<NormP<__half>>, combine<ArgMax<__half>>
 // instantiate: combine<ArgMin<__half>>, combine<Variance<__half>>, combine<Deviation<__half>>, combine<LogSumExp<__half>>
-// instantiate: combine<SumAll<__nv_bfloat16>>, combine<Mean<__nv_bfloat16>>, combine<NanSum<__nv_bfloat16>>, combine<Product<__nv_bfloat16>>
-// instantiate: combine<Maximum<__nv_bfloat16>>, combine<Minimum<__nv_bfloat16>>, combine<Any<__nv_bfloat16>>, combine<All<__nv_bfloat16>>
-// instantiate: combine<Norm1<__nv_bfloat16>>, combine<Norm2<__nv_bfloat16>>, combine<NormP<__nv_bfloat16>>, combine<ArgMax<__nv_bfloat16>>
-// instantiate: combine<ArgMin<__nv_bfloat16>>, combine<Variance<__nv_bfloat16>>, combine<Deviation<__nv_bfloat16>>, combine<LogSumExp<__nv_bfloat16>>
+// instantiate: combine<SumAll<__nv_bfloat16>>, combine<Mean<__nv_bfloat16>>, combine<NanSum<__nv_bfloat16>>
+// instantiate: combine<Product<__nv_bfloat16>>
+// instantiate: combine<Maximum<__nv_bfloat16>>, combine<Minimum<__nv_bfloat16>>, combine<Any<__nv_bfloat16>>
+// instantiate: combine<All<__nv_bfloat16>>
+// instantiate: combine<Norm1<__nv_bfloat16>>, combine<Norm2<__nv_bfloat16>>, combine<NormP<__nv_bfloat16>>
+// instantiate: combine<ArgMax<__nv_bfloat16>>
+// instantiate: combine<ArgMin<__nv_bfloat16>>, combine<Variance<__nv_bfloat16>>, combine<Deviation<__nv_bfloat16>>
+// instantiate: combine<LogSumExp<__nv_bfloat16>>
 // instantiate: combine<SumAll<bool>>, combine<Product<bool>>, combine<Any<bool>>, combine<All<bool>>
 // instantiate: combine<SumAll<i64>>, combine<Product<i64>>, combine<Any<i64>>, combine<All<i64>>
 // instantiate: combine<SumAll<int>>, combine<Product<int>>, combine<Any<int>>, combine<All<int>>

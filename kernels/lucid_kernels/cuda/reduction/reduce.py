@@ -19,7 +19,7 @@ Axes = int | tuple[int, ...] | None
 Array = Any
 
 FLOATING = frozenset("eEfd")
-_BLOCKS = 512  # that occupy any device
+_BLOCKS = 264  # that occupy any device: two on each multiprocessor of an H100
 _THREADS = 512  # of a row in the end
 _GROUPS = 8  # that a thread reads before more threads are worth while
 _ROWS = 64  # that a block reads of a column before it is worth dividing
@@ -33,9 +33,12 @@ MOST_DIMS = 8
 
 
 class _Division(NamedTuple):
-    """How an array is reduced: the kernel, its layouts, the steps along the reduced elements, those of a chunk, the grid."""
+    """How an array is reduced: the kernel, the outputs of a thread where it reads columns, its layouts, the steps along the
+    reduced elements, those of a chunk, the grid.
+    """
 
     kernel: str
+    pack: int
     kept: Any
     reduced: Any
     outputs: int
@@ -57,21 +60,25 @@ def reduce(operation: str, x: Array, axis: Axes, keepdims: bool, dtype: Any, sec
     shape = tuple([1 if d in axes else size for d, size in enumerate(x.shape) if keepdims or d not in axes])
     y = launch.result(out, shape, dtype)
     other = y if second is None else launch.empty(shape, second)
-    found = _divide(x.shape, x.strides, x.itemsize, x.data.ptr & 15, axes)
+    found = _divide(x.shape, x.strides, x.itemsize, x.data.ptr & 15, axes, x.dtype.char in "eEf")
     parts = y  # read and written by nobody
     if found.chunks > 1:
         nbytes = _ACCUMULATORS.get(operation, (8, 8))[x.dtype.char == "d"]
         parts = launch.empty((found.chunks * found.outputs * nbytes // 8,), np.float64)
     kind = "i64" if x.dtype.char in "lq" else launch.ctype(x.dtype)
     numbers, file = (np.float64(p), np.float64(q)), "extremes" if operation == "Peak" else "reduce"
-    launch.kernel(file, f"{found.kernel}<{operation}<{kind}>>")(
+    pack = f", {found.pack}" if found.pack else ""
+    launch.kernel(file, f"{found.kernel}<{operation}<{kind}>{pack}>")(
         found.grid, found.block,
         (y, other, parts, strides.memory(x), found.kept, found.reduced, np.int64(found.outputs), np.int64(found.steps),
          np.int64(found.chunk), *numbers))  # fmt: skip
     if found.chunks > 1:
-        grid = launch.grid_cap(launch.ceil_div(found.outputs, 8))
+        across = 1
+        while across < 32 and across < found.outputs:
+            across *= 2
         launch.kernel(file, f"combine<{operation}<{kind}>>")(
-            grid, (32, 8), (y, other, parts, found.kept, np.int64(found.outputs), np.int64(found.chunks), *numbers))
+            (launch.ceil_div(found.outputs, across),), (across, _THREADS // across),
+            (y, other, parts, found.kept, np.int64(found.outputs), np.int64(found.chunks), *numbers))  # fmt: skip
     y = launch.deliver(y, out)
     return y if second is None else (y, other)
 
@@ -92,7 +99,8 @@ def normalized(axis: Axes, ndim: int) -> tuple[int, ...]:
 
 
 @functools.lru_cache(4096)
-def _divide(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int, misalignment: int, axes: tuple[int, ...]) -> _Division:
+def _divide(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int, misalignment: int, axes: tuple[int, ...], packed: bool
+            ) -> _Division:
     kept_shape = tuple([size for d, size in enumerate(shape) if d not in axes])
     kept_strides = tuple([step for d, step in enumerate(steps) if d not in axes])
     axes = tuple(sorted(axes, key=lambda d: (-abs(steps[d]), d)))
@@ -122,15 +130,23 @@ def _divide(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int, misal
         blocks = launch.ceil_div(outputs, together)
         chunks = _chunks(blocks, groups, threads * _GROUPS)
         chunk = launch.ceil_div(groups, chunks)
-        return _Division("rows", kept, reduced, outputs, groups, chunk, chunks, (blocks, chunks), (threads, together))
+        return _Division("rows", 0, kept, reduced, outputs, groups, chunk, chunks, (blocks, chunks), (threads, together))
     turns = 1
     while turns < 8 and turns * 16 < length:
         turns *= 2
-    width = 256 // turns if outputs > 32 else 32
-    blocks = launch.ceil_div(outputs, width)
+    pack = 16 // itemsize if packed and not misalignment and _in_packs(kept, reduced, 16 // itemsize) else 1
+    across = outputs // pack
+    width = 256 // turns if across > 32 else 32
+    blocks = launch.ceil_div(across, width)
     chunks = _chunks(blocks, length, _ROWS)
     chunk = launch.ceil_div(length, chunks)
-    return _Division("columns", kept, reduced, outputs, length, chunk, chunks, (blocks, chunks), (width, turns))
+    return _Division("columns", pack, kept, reduced, outputs, length, chunk, chunks, (blocks, chunks), (width, turns))
+
+
+def _in_packs(kept: Any, reduced: Any, pack: int) -> bool:
+    """Whether so many outputs beside each other read elements beside each other, at multiples of their size."""
+    whole = not kept["size"][0] % pack and kept["step"][1][0] == 1
+    return bool(whole and not (kept["step"][1][1:] % pack).any() and not (reduced["step"][0] % pack).any())
 
 
 def _chunks(blocks: int, steps: int, least: int) -> int:

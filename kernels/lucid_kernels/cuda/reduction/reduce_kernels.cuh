@@ -2,6 +2,7 @@
 // of chunks.
 #pragma once
 #include "map.cuh"
+#include "packed_again.cuh"
 #include "reduce.cuh"
 
 // All lanes of a group of `width` lanes call, a power of two; the first one gets the result.
@@ -35,6 +36,7 @@ __device__ __forceinline__ void reduce_rows(typename Op::Result* y, typename Op:
                                             const Layout<2>& kept, const Layout<1>& reduced, i64 outputs, i64 groups, i64 chunk,
                                             double p, double q) {
   constexpr int V = 16 / sizeof(T) > 8 ? 8 : 16 / sizeof(T);
+  constexpr int AT_ONCE = 4;  // groups that are on their way, where all have V elements side by side
   __shared__ double scratch[16 * sizeof(typename Op::Acc) / 8];  // an accumulator for each warp
   typename Op::Acc* shared = (typename Op::Acc*)scratch;
   const int lanes = blockDim.x < 32 ? blockDim.x : 32;
@@ -44,12 +46,34 @@ __device__ __forceinline__ void reduce_rows(typename Op::Result* y, typename Op:
   typename Op::Acc acc = Op::start();
   if (output < outputs) {
     locate<1>(kept, output, places);
-    for (i64 group = start + threadIdx.x; group < end; group += blockDim.x) {
-      i64 at[1];
-      Accumulated<T> elements[V];
-      const int count = locate<V>(reduced, group, at);
-      read<V>(reduced, 0, x + places[1], at[0], count, elements);
-      Op::template add<V>(acc, elements, count, group * V, p);
+    if (reduced.is_wide(0) && reduced.size[0] % V == 0) {
+      for (i64 first = start + threadIdx.x; first < end; first += AT_ONCE * blockDim.x) {
+        Pack<T, V> packs[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+          i64 at[1];
+          if (first + k * blockDim.x >= end) continue;
+          locate<V>(reduced, first + k * blockDim.x, at);
+          packs[k] = Pack<T, V>(x + places[1] + at[0]);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+          if (first + k * blockDim.x >= end) continue;
+          packed_again(packs[k]);
+          Accumulated<T> elements[V];
+#pragma unroll
+          for (int v = 0; v < V; ++v) elements[v] = (Accumulated<T>)widened(packs[k].element[v]);
+          Op::template add<V>(acc, elements, V, (first + k * blockDim.x) * V, p);
+        }
+      }
+    } else {
+      for (i64 group = start + threadIdx.x; group < end; group += blockDim.x) {
+        i64 at[1];
+        Accumulated<T> elements[V];
+        const int count = locate<V>(reduced, group, at);
+        read<V>(reduced, 0, x + places[1], at[0], count, elements);
+        Op::template add<V>(acc, elements, count, group * V, p);
+      }
     }
   }
   acc = over_lanes<Op>(acc, lanes);  // of all threads of a warp
@@ -62,72 +86,91 @@ __device__ __forceinline__ void reduce_rows(typename Op::Result* y, typename Op:
   if (threadIdx.x == 0 && output < outputs) deliver<Op>(acc, y, second, parts, places[0], output, outputs, p, q);
 }
 
-// Outputs beside each other read elements beside each other: a thread walks down one column, and blockDim.y threads share it.
-template <typename Op, typename T>
+// Outputs beside each other read elements beside each other: a thread walks down N columns, and blockDim.y threads share them. With
+// N > 1 the rows of N elements start at multiples of their size.
+template <typename Op, int N, typename T>
 __device__ __forceinline__ void reduce_columns(typename Op::Result* y, typename Op::Second* second, void* parts, const T* x,
                                                const Layout<2>& kept, const Layout<1>& reduced, i64 outputs, i64 length, i64 chunk,
                                                double p, double q) {
-  constexpr int V = 4;  // elements that are on their way at once
+  constexpr int V = 4;  // rows that are on their way at once
   __shared__ double scratch[256 * sizeof(typename Op::Acc) / 8];
   typename Op::Acc* shared = (typename Op::Acc*)scratch;
   const i64 start = blockIdx.y * chunk, end = start + chunk < length ? start + chunk : length;
-  const i64 output = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 output = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * N;
   i64 places[2] = {0, 0};
-  typename Op::Acc acc = Op::start();
+  typename Op::Acc acc[N];
+#pragma unroll
+  for (int n = 0; n < N; ++n) acc[n] = Op::start();
   if (output < outputs) {
     locate<1>(kept, output, places);
     for (i64 first = start + (i64)threadIdx.y * V; first < end; first += blockDim.y * V) {
       const int count = end - first < V ? (int)(end - first) : V;
+      Pack<T, N> packs[V];
       Accumulated<T> elements[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         i64 at[1];
         locate<1>(reduced, first + (v < count ? v : count - 1), at);
-        elements[v] = (Accumulated<T>)widened(x[places[1] + at[0]]);
+        packs[v] = Pack<T, N>(x + places[1] + at[0]);
       }
-      Op::template add<V>(acc, elements, count, first, p);
+#pragma unroll
+      for (int n = 0; n < N; ++n) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) elements[v] = (Accumulated<T>)widened(packs[v].element[n]);
+        Op::template add<V>(acc[n], elements, count, first, p);
+      }
     }
   }
-  if (blockDim.y > 1) {
-    shared[threadIdx.y * blockDim.x + threadIdx.x] = acc;
-    __syncthreads();
-    if (threadIdx.y == 0)
-      for (int turn = 1; turn < blockDim.y; ++turn) acc = Op::merged(acc, shared[turn * blockDim.x + threadIdx.x]);
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    if (blockDim.y > 1) {
+      if (n) __syncthreads();  // the accumulators may still be read
+      shared[threadIdx.y * blockDim.x + threadIdx.x] = acc[n];
+      __syncthreads();
+      if (threadIdx.y == 0)
+        for (int turn = 1; turn < blockDim.y; ++turn) acc[n] = Op::merged(acc[n], shared[turn * blockDim.x + threadIdx.x]);
+    }
+    if (threadIdx.y == 0 && output < outputs)
+      deliver<Op>(acc[n], y, second, parts, places[0] + n * kept.step[0][0], output + n, outputs, p, q);
   }
-  if (threadIdx.y == 0 && output < outputs) deliver<Op>(acc, y, second, parts, places[0], output, outputs, p, q);
 }
 
 template <typename Op>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(512, 2)
 rows(typename Op::Result* y, typename Op::Second* second, void* parts, const typename Op::Element* x, Layout<2> kept,
      Layout<1> reduced, i64 outputs, i64 groups, i64 chunk, double p, double q) {
   reduce_rows<Op>(y, second, parts, x, kept, reduced, outputs, groups, chunk, p, q);
 }
-template <typename Op>
+template <typename Op, int N>
 __global__ void __launch_bounds__(256)
 columns(typename Op::Result* y, typename Op::Second* second, void* parts, const typename Op::Element* x, Layout<2> kept,
         Layout<1> reduced, i64 outputs, i64 length, i64 chunk, double p, double q) {
-  reduce_columns<Op>(y, second, parts, x, kept, reduced, outputs, length, chunk, p, q);
+  reduce_columns<Op, N>(y, second, parts, x, kept, reduced, outputs, length, chunk, p, q);
 }
 
-// The results from the accumulators of all chunks: a warp for each. Extremes of doubles spill 8 bytes on sm_80, where the compiler
-// keeps to 32 registers; a few results do that once.
+// The results from the accumulators of all chunks: blockDim.y threads for each, which take turns. Extremes of doubles spill 8 bytes on
+// sm_80, where the compiler keeps to 32 registers; a few results do that once.
 template <typename Op>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(512)
 combine(typename Op::Result* y, typename Op::Second* second, const void* parts, Layout<2> kept, i64 outputs, i64 chunks, double p,
         double q) {
-  const i64 rounds = (outputs + blockDim.y - 1) / blockDim.y;
-  for (i64 round = blockIdx.x; round < rounds; round += gridDim.x) {
-    const i64 output = round * blockDim.y + threadIdx.y;
-    typename Op::Acc acc = Op::start();
-    if (output < outputs)
-      for (i64 chunk = threadIdx.x; chunk < chunks; chunk += 32)
-        acc = Op::merged(acc, ((const typename Op::Acc*)parts)[chunk * outputs + output]);
-    acc = over_lanes<Op>(acc, 32);
-    if (threadIdx.x == 0 && output < outputs) {
-      i64 places[2];
-      locate<1>(kept, output, places);
-      Op::finish(acc, p, q, y + places[0], second + places[0]);
-    }
+  __shared__ double scratch[512 * sizeof(typename Op::Acc) / 8];
+  typename Op::Acc* shared = (typename Op::Acc*)scratch;
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const i64 output = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  typename Op::Acc acc = Op::start();
+  if (output < outputs)
+#pragma unroll 4
+    for (i64 chunk = threadIdx.y; chunk < chunks; chunk += blockDim.y)
+      acc = Op::merged(acc, ((const typename Op::Acc*)parts)[chunk * outputs + output]);
+  shared[thread] = acc;
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.y < half) shared[thread] = acc = Op::merged(acc, shared[thread + half * blockDim.x]);
+  }
+  if (threadIdx.y == 0 && output < outputs) {
+    i64 places[2];
+    locate<1>(kept, output, places);
+    Op::finish(acc, p, q, y + places[0], second + places[0]);
   }
 }

@@ -1,8 +1,8 @@
 """Softmax and log-softmax along one dimension, with their gradients, on a GPU.
 
-Rows that fit into the registers of a block are read once, up to 32 KB (backward 16 KB), or 4096 (2048) elements where they are
-not aligned: forward moves two elements for each, backward three. The rest of longer ones is read twice, and so are slices with
-gaps, unless the cache holds them meanwhile.
+Rows that fit into the registers of a block are read once, up to 16384 elements (backward 8192), of double half as
+many, or 4096 (2048) where they are not aligned: forward moves two elements for each, backward three. The rest of longer ones is
+read twice, and so are slices with gaps, unless the cache holds them meanwhile.
 """
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def _run(name: str, logarithm: bool, arrays: tuple[Any, ...], dim: int, out: Any
         arguments = (*arrays, y, np.int32(logarithm), np.int64(slices), np.int64(length))
         if inner == 1:
             pack = rows.pack(length, *arrays, y)
-            grid, block = rows.geometry(slices, length, pack, x.dtype.itemsize, len(arrays))
-            launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}>")(grid, block, arguments)
+            grid, block = rows.geometry(slices, length, pack, len(arrays))
+            kept = rows.packs(length, pack, len(arrays))
+            launch.kernel("softmax", f"softmax_rows{name}<{kind}, {pack}, {kept}>")(grid, block, arguments)
         else:
             grid, block = rows.columns(slices, length)
             launch.kernel("softmax", f"softmax_columns{name}<{kind}>")(grid, block, (*arguments, np.int64(inner)))

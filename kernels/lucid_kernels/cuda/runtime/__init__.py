@@ -13,6 +13,7 @@
 `rows`: how kernels over rows and columns are launched, whose parts are in `rows.cuh`.
 `words`: tables of addresses and numbers in device memory.
 `source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include, `elements.cuh` loads
-and stores elements and packs of 16 bytes, with `halves.cuh` those of halves, `tensor_cores.cuh` has the instructions of chips
-from sm_80 on, `split_tf32.cuh` exact products of float by them, `philox.cuh` random words.
+and stores elements and packs of 16 bytes, with `halves.cuh` those of halves, of which `packed_again.cuh` keeps packs,
+`tensor_cores.cuh` has the instructions of chips from sm_80 on, `split_tf32.cuh` exact products of float by them, `philox.cuh`
+random words.
 """

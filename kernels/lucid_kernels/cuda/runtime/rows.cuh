@@ -1,13 +1,16 @@
 // Rows that are reduced and then written: what a thread reads of them, and sums of exponentials.
 #pragma once
-#include "halves.cuh"
+#include "packed_again.cuh"
+
+// Packs of N elements that a thread keeps.
+template <int N> constexpr int most_packs = N <= 4 ? 8 : 32 / N;
 
 // The part of one row of each of ARRAYS arrays that this thread has: packs of N elements, in turn with the other threads of the
-// row (`Slices<true>`). The first ones, 64 bytes or 8 packs in all, stay in registers, so that the next pass reads only the rest of
-// a long row again. A row is a multiple of N long; with N > 1 it starts at a multiple of 16 bytes.
-template <typename T, int N, int ARRAYS = 1> struct Rows {
-  static constexpr int KEPT = (N * sizeof(T) <= 8 ? 8 : 64 / (N * (int)sizeof(T))) / ARRAYS;
-  Pack<T, N> kept[ARRAYS][KEPT];
+// row (`Slices<true>`). The first KEPT ones, at most 32 elements or 8 packs of all arrays, stay in registers, so that the next pass
+// reads only the rest of a long row again. A row is a multiple of N long; with N > 1 it starts at a multiple of 16 bytes.
+template <typename T, int N, int ARRAYS = 1, int KEPT = most_packs<N> / ARRAYS> struct Rows {
+  static constexpr int AT_ONCE = N == 1 ? 8 : 2;  // packs of the rest that are on their way
+  mutable Pack<T, N> kept[ARRAYS][KEPT];
   const T* row[ARRAYS];
   i64 width;
 
@@ -24,15 +27,28 @@ template <typename T, int N, int ARRAYS = 1> struct Rows {
   }
   // body(place, values) for every pack: values[a][j] is element `place` + j of the row of array a.
   template <typename Body> __device__ __forceinline__ void packs(Body body) const {
-    own(body);
-    for (i64 at = (threadIdx.x + KEPT * (i64)blockDim.x) * N; at < width; at += blockDim.x * (i64)N) {
-      Accumulator<T> values[ARRAYS][N];
+    own([&](int, i64 at, const Accumulator<T> (&values)[ARRAYS][N]) { body(at, values); });
+    const i64 step = blockDim.x * (i64)N;
+    for (i64 first = threadIdx.x * (i64)N + KEPT * step; first < width; first += AT_ONCE * step) {
+      Pack<T, N> packs[AT_ONCE][ARRAYS];
 #pragma unroll
-      for (int a = 0; a < ARRAYS; ++a) load<N>(row[a] + at, values[a]);
-      body(at, values);
+      for (int k = 0; k < AT_ONCE; ++k)
+#pragma unroll
+        for (int a = 0; a < ARRAYS; ++a)
+          if (first + k * step < width) packs[k][a] = Pack<T, N>(row[a] + first + k * step);
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; ++k) {
+        if (first + k * step >= width) continue;
+        Accumulator<T> values[ARRAYS][N];
+#pragma unroll
+        for (int a = 0; a < ARRAYS; ++a)
+#pragma unroll
+          for (int j = 0; j < N; ++j) values[a][j] = widened(packs[k][a].element[j]);
+        body(first + k * step, values);
+      }
     }
   }
-  // The same for those in registers alone: of a short row that is all.
+  // body(k, place, values) for the packs in registers alone, with their number: of a short row that is all.
   template <typename Body> __device__ __forceinline__ void own(Body body) const {
 #pragma unroll
     for (int k = 0; k < KEPT; ++k) {
@@ -40,10 +56,12 @@ template <typename T, int N, int ARRAYS = 1> struct Rows {
       if (at < width) {
         Accumulator<T> values[ARRAYS][N];
 #pragma unroll
+        for (int a = 0; a < ARRAYS; ++a) packed_again(kept[a][k]);
+#pragma unroll
         for (int a = 0; a < ARRAYS; ++a)
 #pragma unroll
           for (int j = 0; j < N; ++j) values[a][j] = widened(kept[a][k].element[j]);
-        body(at, values);
+        body(k, at, values);
       }
     }
   }

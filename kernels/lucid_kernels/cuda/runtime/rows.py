@@ -8,8 +8,8 @@ import numpy as np
 from lucid_kernels.cuda.runtime import launch
 
 _LINE = 16  # bytes that a thread moves at once
-_KEPT = 64  # bytes of the rows that stay in a thread's registers, at most 8 packs
-_LARGEST = 512  # threads of a row
+_KEPT = 32  # elements of the rows that stay in a thread's registers, at most 8 packs
+_WARP, _LARGEST = 32, 512  # threads of a row
 #: Threads that the columns of a kernel should keep busy, where there are few of them.
 _ENOUGH_THREADS = 1 << 16
 
@@ -51,20 +51,21 @@ def pack(width: int, *arrays: Any) -> int:
     return count if whole else 1
 
 
-def geometry(rows: int, width: int, pack: int, size: int, arrays: int = 1) -> tuple[tuple[int], tuple[int, int]]:
-    """Grid and block of a kernel over `Rows` of elements of `size` bytes: a warp for a short row, a block for a long one."""
-    kept = min(_KEPT // size, 8 * pack) // arrays
-    threads = 32
+def geometry(rows: int, width: int, pack: int, arrays: int = 1) -> tuple[tuple[int], tuple[int, int]]:
+    """Grid and block of a kernel over `Rows`: a warp for a short row, a block for a long one."""
+    kept = min(_KEPT, 8 * pack) // arrays
+    threads = _WARP
     while threads < _LARGEST and threads * kept < width:
         threads *= 2
-    if threads == 32:
-        return launch.grid_cap(launch.ceil_div(rows, 4)), (32, 4)
+    if threads == _WARP:
+        return launch.grid_cap(launch.ceil_div(rows, 4)), (_WARP, 4)
     return launch.grid_cap(rows), (threads, 1)
 
 
-def most_kept(pack: int, size: int, arrays: int) -> int:
-    """Elements of the longest row that stays in the registers of the threads of a block."""
-    return _LARGEST * (min(_KEPT // size, 8 * pack) // arrays)
+def packs(width: int, pack: int, arrays: int = 1) -> int:
+    """How many packs of a row the threads of a kernel over `Rows` keep: of a short row no more than it has."""
+    most = min(_KEPT // pack, 8) // arrays
+    return next((count for count in (1, 2) if pack > 1 and _WARP * pack * count >= width), most)
 
 
 def columns(slices: int, length: int) -> tuple[tuple[int], tuple[int, int]]:

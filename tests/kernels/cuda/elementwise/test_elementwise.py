@@ -112,6 +112,18 @@ def test_halves_are_rounded_once(elementwise, cp, name, dtype):
     np.testing.assert_array_equal(out.get().astype(np.float32), expected.astype(np.float32))
 
 
+def check_digits_of_gelu(elementwise, cp):
+    """In the lower tail too, where the result is almost nothing; beyond, numbers below the smallest normal one are 0 on a GPU."""
+    x = np.append(np.linspace(-12.5, 9, 2001), [-300, -20, 20, 1e30]).astype(np.float32)
+    found = elementwise.gelu(cp.asarray(x), approximate="none").get()
+    np.testing.assert_allclose(found, gelu(x.astype(np.float64), "none"), rtol=6e-7, atol=1e-38)
+    assert not np.isnan(elementwise.gelu_grad(cp.asarray(np.ones_like(x)), cp.asarray(x), approximate="none").get()).any()
+
+
+def test_gelu_keeps_its_digits(elementwise, cp):
+    check_digits_of_gelu(elementwise, cp)
+
+
 def test_nan_and_infinity(elementwise, cp):
     x = cp.asarray(np.array([np.nan, np.inf, -np.inf], np.float32))
     one = cp.asarray(np.ones(3, np.float32))

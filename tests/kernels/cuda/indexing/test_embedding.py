@@ -6,26 +6,41 @@ import numpy as np
 import pytest
 
 
-@pytest.fixture(params=["sorted", "unsorted"])
-def embedding_grad(cp, request, monkeypatch):
+@pytest.fixture(params=["compared", "sorted by CuPy", "unsorted"])
+def how(request):
+    return request.param
+
+
+@pytest.fixture
+def embedding_grad(cp, how, monkeypatch):
     from lucid_kernels.cuda.indexing import embedding
     from lucid_kernels.cuda.runtime import launch
 
-    monkeypatch.setattr(embedding, "MOST_UNSORTED", 0 if request.param == "sorted" else 300)
+    monkeypatch.setattr(embedding, "MOST_UNSORTED", 300 if how == "unsorted" else 0)
+    monkeypatch.setattr(embedding, "MOST_COMPARED", 0 if how == "sorted by CuPy" else 3000)
     yield embedding.embedding_grad
     launch.forget_pending()
+
+
+def added(g, indices, rows, padding_idx, chunk):
+    """The sums in the order of the kernels: those of the runs in chunks of the sorted indices, then these."""
+    total = np.zeros((rows, *g.shape[1:]), np.float64 if g.dtype == np.float64 else np.float32)
+    order = np.argsort(indices, kind="stable")
+    for row in set(indices.tolist()) - {padding_idx}:
+        places = np.flatnonzero(indices[order] == row)
+        parts = [places[places // chunk == number] for number in np.unique(places // chunk)]
+        sums = [g[order[part]].astype(total.dtype).cumsum(0)[-1] for part in parts]
+        total[row] = np.array(sums).cumsum(0)[-1]
+    return total
 
 
 @pytest.mark.parametrize("padding_idx", [None, 2])
 @pytest.mark.parametrize(("count", "rows", "width"), [(0, 4, 3), (5, 4, 0), (1, 1, 1), (40, 7, 5), (300, 3, 40), (30, 500, 33)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values(cp, schedule, embedding_grad, count, rows, width, dtype, padding_idx):
+def test_values(cp, schedule, embedding_grad, how, count, rows, width, dtype, padding_idx):
     rng = np.random.default_rng(0)
     g, indices = rng.normal(size=(count, width)).astype(dtype), rng.integers(0, rows, count)
-    expected = np.zeros((rows, width), dtype)
-    for row, index in zip(g, indices, strict=True):
-        if index != padding_idx:
-            expected[index] += row  # in this order: the same bits
+    expected = added(g, indices, rows, padding_idx, count + 1 if how == "unsorted" else 16)  # the same bits
     for numbers in (indices, indices.astype(np.int32)):
         found = embedding_grad(cp.asarray(g), cp.asarray(numbers), rows=rows, padding_idx=padding_idx)
         np.testing.assert_array_equal(found.get(), expected)
@@ -44,11 +59,22 @@ def test_strides_out_and_special_values(cp, schedule, embedding_grad):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("width", [2, 8])
-def test_halves_are_rounded_once(cp, schedule, embedding_grad, dtype, width):
-    g = np.full((300, width), 1 / 3).astype(dtype)
-    found = embedding_grad(cp.asarray(g), cp.zeros(300, np.int64), rows=1, padding_idx=None).get()
-    np.testing.assert_array_equal(found, g.astype("f4").cumsum(0, dtype="f4")[-1:].astype(dtype))
+def test_halves_are_rounded_once(cp, schedule, embedding_grad, how, dtype):
+    for width in (2, 8):
+        g, indices = np.full((300, width), 1 / 3).astype(dtype), np.zeros(300, np.int64)
+        found = embedding_grad(cp.asarray(g), cp.asarray(indices), rows=1, padding_idx=None).get()
+        np.testing.assert_array_equal(found, added(g, indices, 1, None, 300 if how == "unsorted" else 16).astype(dtype))
+
+
+@pytest.mark.parametrize("count", [1024, 1025, 2600])
+def test_many(cp, count):
+    """Blocks of indices that are compared with those before, among and behind them; runs over many chunks."""
+    from lucid_kernels.cuda.indexing import embedding
+
+    rng = np.random.default_rng(0)
+    g, indices = rng.normal(size=(count, 4)).astype("f4"), rng.zipf(1.5, count) % 50
+    found = embedding.embedding_grad(cp.asarray(g), cp.asarray(indices), rows=51, padding_idx=None)
+    np.testing.assert_array_equal(found.get(), added(g, indices, 51, None, 16 if count <= 1024 else 32))
 
 
 @pytest.mark.parametrize("wrong", [-1, 5, 2**40])

@@ -11,7 +11,7 @@ import pytest
 # (shape, normalized_ndim): rows for a warp and for a block, many rows (chunks of the column sums), several dimensions
 CASES = [((5, 1), 1), ((3, 31), 1), ((4, 33), 1), ((3, 257), 1), ((2, 1000), 1), ((150, 13), 1), ((2, 3, 4, 6), 2), ((7,), 1),
          ((65, 40), 1), ((2, 5, 9), 2), ((3, 64), 1), ((70, 520), 1), ((90, 263), 1)]  # fmt: skip
-LONG = [((2, 8200), 1), ((1, 4333), 1), ((1, 16_700), 1)]  # rows that do not fit into the registers of a block
+LONG = [((2, 16_400), 1), ((1, 4333), 1), ((1, 16_700), 1)]  # rows that do not fit into the registers of a block
 HALVES = [np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {np.float32: {"rtol": 2e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-12}}
 EPS = 1e-3
@@ -70,11 +70,11 @@ def forward_and_backward(layer_norm, cp, g, x, weight, bias, ndim):
 
 def check_other_sums(layer_norm, cp):
     """Of many rows that do not fit into registers: in three launches, with any rows in the place of such."""
-    from lucid_kernels.cuda.runtime import rows
+    from lucid_kernels.cuda.normalization import row_norm
 
     for shape in ((150, 13), (65, 40)):
         g, x, weight, bias = data(shape, 1, np.float32)
-        with mock.patch.object(rows, "most_kept", return_value=0):
+        with mock.patch.object(row_norm, "most_kept", return_value=0):
             results = forward_and_backward(layer_norm, cp, g, x, weight, bias, 1)
         for got, wanted in zip(results[3:], reference_grad(g, x, weight, 1), strict=True):
             np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
@@ -106,7 +106,7 @@ def test_rows_longer_than_the_registers(layer_norm, cp, dtype):
         for got, wanted in zip(results, (*reference(x, weight, bias, ndim), *reference_grad(g, x, weight, ndim)), strict=True):
             np.testing.assert_allclose(got.get(), wanted, rtol=TOLERANCE[dtype]["rtol"] * 5, atol=TOLERANCE[dtype]["atol"] * 5)
     for place in (3, -3):
-        _, x, _, _ = data((1, 8200), 1, dtype)
+        _, x, _, _ = data((1, 16_400), 1, dtype)
         x[0, place] = np.inf
         y, mean, rstd = layer_norm.layer_norm(cp.asarray(x), None, None, normalized_ndim=1, eps=EPS)
         assert np.isinf(mean.get()).all() and np.isnan(rstd.get()).all() and np.isnan(y.get()).all()
