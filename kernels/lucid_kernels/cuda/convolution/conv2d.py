@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.convolution import tensor_cores
+from lucid_kernels.cuda.convolution import depthwise, tensor_cores
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import launch
@@ -55,7 +55,9 @@ def conv2d(
 ) -> Any:
     """Cross-correlation of `x` (N, C, H, W) with `weight` (O, C/groups, KH, KW), plus `bias` (O,) or None."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
-    y = tensor_cores.convolve(x, weight, bias, **attributes)
+    y = depthwise.convolve(x, weight, bias, **attributes)
+    if y is None:
+        y = tensor_cores.convolve(x, weight, bias, **attributes)
     if y is not None:
         return y
     direct = weight.shape[0] // groups < _FEW_CHANNELS
@@ -95,7 +97,9 @@ def conv2d_grad_input(
 ) -> Any:
     """Gradient of `conv2d` with respect to `x`, of shape `input_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
-    dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    dx = depthwise.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    if dx is None:
+        dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
     if dx is not None:
         return dx
     direct = weight.shape[1] < _FEW_CHANNELS
@@ -139,7 +143,9 @@ def conv2d_grad_weight(
 ) -> Any:
     """Gradient of `conv2d` with respect to `weight`, of shape `weight_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
-    dw = tensor_cores.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
+    dw = depthwise.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
+    if dw is None:
+        dw = tensor_cores.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
     if dw is not None:
         return dw
     direct = weight_shape[0] // groups < _FEW_CHANNELS and math.prod(weight_shape[1:]) <= _FEW_TAPS
