@@ -61,7 +61,8 @@ def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dil
     order = _channels.Order(x)
     y = order.result(out, (*x.shape[:2], *size), x.dtype)
     if y.size:
-        _launch("depthwise", x.shape, order.inner(x), weight, y, (*launch.optional(bias, x), y), order.last, stride[0], (), size,
+        source = order.inner(x)
+        _launch("depthwise", x.shape, source, weight, y, (*launch.optional(bias, source), y), order.last, stride[0], (), size,
                 (x.shape[1], *x.shape[2:], *size, *padding))
     return order.deliver(y, out)
 
@@ -76,7 +77,7 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
     order = _channels.Order(g)
     dx = order.result(out, input_shape, g.dtype)
     squares = tuple(launch.ceil_div(length, step) for length in input_shape[2:])
-    paired = not (input_shape[3] % 2 or _odd(dx))
+    paired = not (order.last or input_shape[3] % 2 or _odd(dx))
     _launch("depthwise_grad_input", input_shape, order.inner(g), weight, dx, (dx,), order.last, step, (phase,), squares,
             (paired, input_shape[1], *input_shape[2:], *g.shape[2:], *padding))
     return order.deliver(dx, out)
