@@ -1,6 +1,7 @@
 """2-d convolution and its gradients: on tensor cores (`tensor_cores`) where these serve, else exact, by `conv2d.cu`.
 
-Exact are float64, float32 where TF32 is not allowed, and groups of a few channels (depthwise), of which a tile of tensor cores
+The usual windows of depthwise convolutions (`depthwise`), and the input gradient of the usual first layers (`few_channels`), have
+kernels of their own, which are exact too. So are float64, float32 where TF32 is not allowed, and groups of a few channels (depthwise), of which a tile of tensor cores
 would be almost empty. The kernels for a few channels take halves as they are; the tiles, which halves come to without tensor
 cores only, are for float and double.
 """
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.convolution import depthwise, tensor_cores
+from lucid_kernels.cuda.convolution import depthwise, few_channels, tensor_cores
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import launch
@@ -98,6 +99,8 @@ def conv2d_grad_input(
     """Gradient of `conv2d` with respect to `x`, of shape `input_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
     dx = depthwise.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    if dx is None:
+        dx = few_channels.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
     if dx is None:
         dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
     if dx is not None:
