@@ -58,13 +58,15 @@
 // instantiate: depthwise_grad_weight<__nv_bfloat16, 7, 1>, depthwise_grad_weight<__nv_bfloat16, 7, 2>
 // instantiate: depthwise_sum_slices<__nv_bfloat16>
 // one module an instance
+//
+// __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
 #include "halves.cuh"
 
-// What a thread computes: some rows of a strip, one column, of an image and a channel, or of V channels that lie last.
+// What a thread computes: some rows of a strip, one column, of an image and a channel, or of V > 1 channels that lie last.
 template <int V> struct Place {
   unsigned column, strip, image, channel;
-  __device__ __forceinline__ Place(unsigned thread, unsigned columns, unsigned strips, unsigned channels, bool last) {
-    if (last) {
+  __device__ __forceinline__ Place(unsigned thread, unsigned columns, unsigned strips, unsigned channels) {
+    if (V > 1) {
       channel = thread % (channels / V) * V;
       thread /= channels / V;
     }
@@ -72,24 +74,23 @@ template <int V> struct Place {
     thread /= columns;
     strip = thread % strips;
     image = thread / strips;
-    if (!last) {
+    if (V == 1) {
       channel = image % channels;
       image /= channels;
     }
   }
   // Element 0 of the plane of this place, of images with `size` pixels.
-  __device__ __forceinline__ i64 base(i64 size, int channels, bool last) const {
-    return last ? image * size * channels + channel : (image * (i64)channels + channel) * size;
+  __device__ __forceinline__ i64 base(i64 size, int channels) const {
+    return V > 1 ? image * size * channels + channel : (image * (i64)channels + channel) * size;
   }
 };
 
-// The weights of V channels: of planes (channels, K * K), of channels that lie last (K * K, channels).
+// The weights of a channel (channels, K * K), or of V channels that lie last (K * K, channels).
 template <int V, int K, typename T>
-__device__ __forceinline__ void load_weights(const T* weight, unsigned channel, int channels, bool last,
-                                             Accumulator<T> (&to)[K * K][V]) {
+__device__ __forceinline__ void load_weights(const T* weight, unsigned channel, int channels, Accumulator<T> (&to)[K * K][V]) {
 #pragma unroll
   for (int tap = 0; tap < K * K; ++tap)
-    load<V>(last ? weight + (i64)tap * channels + channel : weight + (i64)channel * K * K + tap, to[tap]);
+    load<V>(V > 1 ? weight + (i64)tap * channels + channel : weight + (i64)channel * K * K + tap, to[tap]);
 }
 
 // N pixels of V channels of a row from column `left`; zero outside of the image.
@@ -108,21 +109,21 @@ __device__ __forceinline__ void load_row(const T* image, int row, int left, int 
 constexpr int strip_rows(int stride) { return stride == 1 ? 8 : 4; }
 
 template <typename T, int V, int K, int S, int R = strip_rows(S)>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, int has_bias, T* __restrict__ y,
-          unsigned threads, int last, int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
+          unsigned threads, int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
   typedef Accumulator<T> A;
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   if (thread >= threads) return;
-  const Place<V> at(thread, out_w, (out_h + R - 1) / R, channels, last);
-  const int step = last ? channels : 1, top = (int)at.strip * R * S - pad_h, left = (int)at.column * S - pad_w;
+  const Place<V> at(thread, out_w, (out_h + R - 1) / R, channels);
+  const int step = V > 1 ? channels : 1, top = (int)at.strip * R * S - pad_h, left = (int)at.column * S - pad_w;
   A w[K * K][V], sum[R][V];
-  load_weights<V, K>(weight, at.channel, channels, last, w);
+  load_weights<V, K>(weight, at.channel, channels, w);
 #pragma unroll
   for (int r = 0; r < R; ++r)
 #pragma unroll
     for (int j = 0; j < V; ++j) sum[r][j] = has_bias ? widened(bias[at.channel + j]) : A(0);
-  const T* source = x + at.base((i64)in_h * in_w, channels, last);
+  const T* source = x + at.base((i64)in_h * in_w, channels);
 #pragma unroll
   for (int i = 0; i < (R - 1) * S + K; ++i) {
     A value[K][V];
@@ -137,7 +138,7 @@ depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __rest
         for (int j = 0; j < V; ++j) sum[r][j] += w[kh * K + kw][j] * value[kw][j];
     }
   }
-  T* target = y + at.base((i64)out_h * out_w, channels, last);
+  T* target = y + at.base((i64)out_h * out_w, channels);
 #pragma unroll
   for (int r = 0; r < R; ++r) {
     const int row = (int)at.strip * R + r;
@@ -150,19 +151,19 @@ depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __rest
 // that their taps are known here: pixel e of square q has p = (q + pad / S) * S + P + e, and its taps are d * S + P + e, from the
 // results q + pad / S - d.
 template <typename T, int V, int K, int S, int P, int R = strip_rows(S)>
-__global__ void __launch_bounds__(256)
-depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx, unsigned threads, int last,
-                     int paired, int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
+__global__ void __launch_bounds__(256, 1)
+depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx, unsigned threads, int paired,
+                     int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
   typedef Accumulator<T> A;
   constexpr int LAST = (K - 1 - P) / S, D = LAST + (P + S - 1) / S + 1;  // the last d, and how many there are
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   if (thread >= threads) return;
   const int squares_h = (in_h + S - 1) / S, squares_w = (in_w + S - 1) / S;
-  const Place<V> at(thread, squares_w, (squares_h + R - 1) / R, channels, last);
-  const int step = last ? channels : 1;
+  const Place<V> at(thread, squares_w, (squares_h + R - 1) / R, channels);
+  const int step = V > 1 ? channels : 1;
   const int top = (int)at.strip * R + pad_h / S - LAST, left = (int)at.column + pad_w / S - LAST;
   A w[K * K][V], sum[R][S][S][V];
-  load_weights<V, K>(weight, at.channel, channels, last, w);
+  load_weights<V, K>(weight, at.channel, channels, w);
 #pragma unroll
   for (int r = 0; r < R; ++r)
 #pragma unroll
@@ -171,7 +172,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
       for (int ew = 0; ew < S; ++ew)
 #pragma unroll
         for (int j = 0; j < V; ++j) sum[r][eh][ew][j] = A(0);
-  const T* source = g + at.base((i64)out_h * out_w, channels, last);
+  const T* source = g + at.base((i64)out_h * out_w, channels);
 #pragma unroll
   for (int i = 0; i < R + D - 1; ++i) {
     A value[D][V];
@@ -193,7 +194,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
           }
       }
   }
-  T* target = dx + at.base((i64)in_h * in_w, channels, last);
+  T* target = dx + at.base((i64)in_h * in_w, channels);
 #pragma unroll
   for (int r = 0; r < R; ++r)
 #pragma unroll
@@ -214,7 +215,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
 
 // The gradient of the weight, of planes. A block sums over a slice of all results of one channel; parts is (slices, weights).
 template <typename T, int K, int S, int R = strip_rows(S)>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 depthwise_grad_weight(const T* __restrict__ g, const T* __restrict__ x, Accumulator<T>* __restrict__ parts, int slices, int batch,
                       int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
   typedef Accumulator<T> A;
@@ -262,7 +263,7 @@ depthwise_grad_weight(const T* __restrict__ g, const T* __restrict__ x, Accumula
 
 // dw = the sum of the slices, in order.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 depthwise_sum_slices(const Accumulator<T>* __restrict__ parts, T* __restrict__ dw, int slices, i64 size) {
   GRID_STRIDE(e, size) {
     Accumulator<T> sum = 0;

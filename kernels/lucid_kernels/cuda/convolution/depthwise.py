@@ -1,6 +1,6 @@
 """Depthwise convolutions, one input and one output channel a group, and their gradients: see `depthwise.cu`.
 
-Images are read as they lie: as planes, or with the channels last, in pairs. Each function returns None where it does not serve;
+Images are read as they lie: as planes, or with the channels last in pairs. Each function returns None where it does not serve;
 `conv2d.cu` computes the others.
 """
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lucid_kernels.windows import window_counts
 
 _KERNELS = (3, 5, 7)  # as depthwise.cu instantiates them
 _STRIDES = (1, 2)
+_PACK = 2  # neighbouring channels that a thread computes where they lie last
 _ROWS = {1: 8, 2: 4}  # strip_rows of depthwise.cu
 _LARGEST = 1 << 31  # the kernels count threads, and pixels of a channel, in 32 bits
 _BLOCKS_WANTED = 1 << 10  # for the weight gradient: two waves on a large chip; a constant, so that results do not vary
@@ -32,25 +33,35 @@ def _serves(input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride:
             and stride[0] == stride[1] in _STRIDES and tuple(dilation) == (1, 1) and math.prod(input_shape) < _LARGEST)  # fmt: skip
 
 
-def _launch(name: str, image: Any, source: Any, weight: Any, target: Any, arguments: tuple[Any, ...], last: bool, stride: int,
-            rest: tuple[int, ...], size: Pair, geometry: tuple[int, ...]) -> None:
-    """Launch a kernel with a thread for each strip of the `size` results, or squares of results, of `image`."""
-    batch, channels = image[:2]
-    pack = 2 if last and not channels % 2 and target.dtype != np.float64 and not _odd(source, target) else 1
-    kernel = weight.shape[2]
-    if last:
-        weight = weight.reshape(channels, kernel * kernel).T
-    threads = batch * (channels // pack) * launch.ceil_div(size[0], _ROWS[stride]) * size[1]
-    numbers = ", ".join(map(str, (pack, kernel, stride, *rest)))
-    launch.kernel("depthwise", f"{name}<{launch.ctype(target.dtype)}, {numbers}>")(
+def _as_it_lies(source: Any, out: Any) -> tuple[Any, _channels.Order, Any]:
+    """Images as a kernel reads them: those with the channels last as they are where they can be read in pairs, else as planes.
+
+    Also their order, and `out` where that can be written in pairs.
+    """
+    last = _channels.Order(source).last and not source.shape[1] % _PACK and source.dtype != np.float64
+    if not last or _is_apart(_PACK, source):
+        source = copies.contiguous(source)
+    order = _channels.Order(source)
+    return order.inner(source), order, None if order.last and out is not None and _is_apart(_PACK, out) else out
+
+
+def _is_apart(pack: int, array: Any) -> bool:
+    """Whether an array does not start at a pack of elements."""
+    return bool(array.data.ptr % (pack * array.dtype.itemsize))
+
+
+def _launch(name: str, shape: tuple[int, ...], last: bool, arrays: tuple[Any, ...], weight: Any, numbers: tuple[int, ...], threads: int,
+            geometry: tuple[int, ...]) -> None:
+    """Launch a kernel with `threads` threads for each channel of images of this `shape`."""
+    channels, taps = weight.shape[0], weight.shape[2] * weight.shape[3]
+    pack = _PACK if last else 1
+    weight = copies.contiguous(weight.reshape(channels, taps).T if last else weight)
+    threads *= shape[0] * (channels // pack)
+    values = ", ".join(map(str, (pack, *numbers)))
+    launch.kernel("depthwise", f"{name}<{launch.ctype(weight.dtype)}, {values}>")(
         (launch.ceil_div(threads, launch.BLOCK),), (launch.BLOCK,),
-        (source, copies.contiguous(weight), *arguments, np.uint32(threads), np.int32(last), *map(np.int32, geometry)),
+        (arrays[0], weight, *arrays[1:], np.uint32(threads), *map(np.int32, geometry)),
     )  # fmt: skip
-
-
-def _odd(*arrays: Any) -> bool:
-    """Whether one of the arrays does not start at a pair of elements."""
-    return any(array.data.ptr % (2 * array.dtype.itemsize) for array in arrays)
 
 
 def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int, out: Any = None) -> Any:
@@ -58,12 +69,12 @@ def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dil
     if not (x.size and _serves(x.shape, weight.shape, stride, dilation, groups)):
         return None
     size = window_counts(x.shape[2:], weight.shape[2:], stride, padding, dilation)
-    order = _channels.Order(x)
-    y = order.result(out, (*x.shape[:2], *size), x.dtype)
+    source, order, into = _as_it_lies(x, out)
+    y = order.result(into, (*x.shape[:2], *size), x.dtype)
     if y.size:
-        source = order.inner(x)
-        _launch("depthwise", x.shape, source, weight, y, (*launch.optional(bias, source), y), order.last, stride[0], (), size,
-                (x.shape[1], *x.shape[2:], *size, *padding))
+        step = stride[0]
+        _launch("depthwise", x.shape, order.last, (source, *launch.optional(bias, source), y), weight, (weight.shape[2], step),
+                launch.ceil_div(size[0], _ROWS[step]) * size[1], (*x.shape[1:], *size, *padding))
     return order.deliver(y, out)
 
 
@@ -74,12 +85,12 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
     phase = padding[0] % step
     if not (g.size and _serves(input_shape, weight.shape, stride, dilation, groups) and padding[1] % step == phase):
         return None
-    order = _channels.Order(g)
-    dx = order.result(out, input_shape, g.dtype)
-    squares = tuple(launch.ceil_div(length, step) for length in input_shape[2:])
-    paired = not (order.last or input_shape[3] % 2 or _odd(dx))
-    _launch("depthwise_grad_input", input_shape, order.inner(g), weight, dx, (dx,), order.last, step, (phase,), squares,
-            (paired, input_shape[1], *input_shape[2:], *g.shape[2:], *padding))
+    source, order, into = _as_it_lies(g, out)
+    dx = order.result(into, input_shape, g.dtype)
+    squares = [launch.ceil_div(length, step) for length in input_shape[2:]]
+    paired = not (input_shape[3] % 2 or _is_apart(2, dx))
+    _launch("depthwise_grad_input", input_shape, order.last, (source, dx), weight, (weight.shape[2], step, phase),
+            launch.ceil_div(squares[0], _ROWS[step]) * squares[1], (paired, *input_shape[1:], *g.shape[2:], *padding))
     return order.deliver(dx, out)
 
 
