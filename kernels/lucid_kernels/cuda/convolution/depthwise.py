@@ -18,7 +18,7 @@ from lucid_kernels.windows import window_counts
 _KERNELS = (3, 5, 7)  # as depthwise.cu instantiates them
 _STRIDES = (1, 2)
 _PACK = 2  # neighbouring channels that a thread computes where they lie last
-_ROWS = {1: 8, 2: 4}  # strip_rows of depthwise.cu
+_COLUMNS = {"f": (4, 2), "e": (4,), "E": (4,), "d": ()}  # that a thread computes of planes whose size the convolution keeps, or divides
 _LARGEST = 1 << 31  # the kernels count threads, and pixels of a channel, in 32 bits
 _BLOCKS_WANTED = 1 << 10  # for the weight gradient: two waves on a large chip; a constant, so that results do not vary
 _LEAST_ITEMS = 2 * launch.BLOCK  # of a slice: fewer would be all reduction
@@ -31,6 +31,20 @@ def _serves(input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride:
     kernel = weight_shape[2]
     return (input_shape[1] == weight_shape[0] == groups and weight_shape[3] == kernel in _KERNELS
             and stride[0] == stride[1] in _STRIDES and tuple(dilation) == (1, 1) and math.prod(input_shape) < _LARGEST)  # fmt: skip
+
+
+def _rows(columns: int, stride: int) -> int:
+    """Rows that a thread computes, as in depthwise.cu: of results, or of squares of as many pixels as the stride has."""
+    return (8 if columns == 1 else 4) // stride
+
+
+def _columns(large: Any, small: Any, kernel: int, stride: int, padding: Pair, last: bool) -> int:
+    """Columns that a thread computes of the larger and the smaller one of the images of a convolution."""
+    width = small.shape[-1]
+    same = not last and padding[1] == kernel // 2 and large.shape[-1] == stride * width
+    if not same or large.data.ptr % 16 or small.data.ptr % 16:
+        return 1
+    return next((columns for columns in _COLUMNS[small.dtype.char] if not width % columns), 1)
 
 
 def _as_it_lies(source: Any, out: Any) -> tuple[Any, _channels.Order, Any]:
@@ -50,8 +64,8 @@ def _is_apart(pack: int, array: Any) -> bool:
     return bool(array.data.ptr % (pack * array.dtype.itemsize))
 
 
-def _launch(name: str, shape: tuple[int, ...], last: bool, arrays: tuple[Any, ...], weight: Any, numbers: tuple[int, ...], threads: int,
-            geometry: tuple[int, ...]) -> None:
+def _launch(name: str, shape: tuple[int, ...], last: bool, arrays: tuple[Any, ...], weight: Any, numbers: tuple[int, ...],
+            threads: int, geometry: tuple[int, ...]) -> None:
     """Launch a kernel with `threads` threads for each channel of images of this `shape`."""
     channels, taps = weight.shape[0], weight.shape[2] * weight.shape[3]
     pack = _PACK if last else 1
@@ -72,9 +86,10 @@ def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dil
     source, order, into = _as_it_lies(x, out)
     y = order.result(into, (*x.shape[:2], *size), x.dtype)
     if y.size:
-        step = stride[0]
-        _launch("depthwise", x.shape, order.last, (source, *launch.optional(bias, source), y), weight, (weight.shape[2], step),
-                launch.ceil_div(size[0], _ROWS[step]) * size[1], (*x.shape[1:], *size, *padding))
+        kernel, step = weight.shape[2], stride[0]
+        columns = _columns(source, y, kernel, step, padding, order.last)
+        _launch("depthwise", x.shape, order.last, (source, *launch.optional(bias, source), y), weight, (columns, kernel, step),
+                launch.ceil_div(size[0], _rows(columns, step)) * (size[1] // columns), (*x.shape[1:], *size, *padding))
     return order.deliver(y, out)
 
 
@@ -87,10 +102,10 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
         return None
     source, order, into = _as_it_lies(g, out)
     dx = order.result(into, input_shape, g.dtype)
-    squares = [launch.ceil_div(length, step) for length in input_shape[2:]]
-    paired = not (input_shape[3] % 2 or _is_apart(2, dx))
-    _launch("depthwise_grad_input", input_shape, order.last, (source, dx), weight, (weight.shape[2], step, phase),
-            launch.ceil_div(squares[0], _ROWS[step]) * squares[1], (paired, *input_shape[1:], *g.shape[2:], *padding))
+    kernel, squares = weight.shape[2], [launch.ceil_div(length, step) for length in input_shape[2:]]
+    columns = _columns(dx, source, kernel, step, padding, order.last)
+    _launch("depthwise_grad_input", input_shape, order.last, (source, dx), weight, (columns, kernel, step, phase),
+            launch.ceil_div(squares[0], _rows(columns, step)) * (squares[1] // columns), (*input_shape[1:], *g.shape[2:], *padding))
     return order.deliver(dx, out)
 
 
@@ -100,16 +115,16 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
     if not (g.size and _serves(x.shape, weight_shape, stride, dilation, groups)):
         return None
     batch, channels, out_h, out_w = g.shape
-    dw = launch.result(out, weight_shape, g.dtype)
+    g, x, dw = copies.contiguous(g), copies.contiguous(x), launch.result(out, weight_shape, g.dtype)
     kind, kernel, step = launch.ctype(g.dtype), weight_shape[2], stride[0]
-    items = batch * launch.ceil_div(out_h, _ROWS[step]) * out_w
+    columns = _columns(x, g, kernel, step, padding, False)
+    items = batch * launch.ceil_div(out_h, _rows(columns, step)) * (out_w // columns)
     slices = max(1, min(_BLOCKS_WANTED // channels, items // _LEAST_ITEMS))
     whole = slices == 1 and not launch.is_half(dw)
     parts = dw if whole else launch.empty((slices, *weight_shape), np.float32 if launch.is_half(dw) else dw.dtype)
     geometry = (slices, batch, channels, *x.shape[2:], out_h, out_w, *padding)
-    launch.kernel("depthwise", f"depthwise_grad_weight<{kind}, {kernel}, {step}>")(
-        (channels * slices,), (launch.BLOCK,),
-        (copies.contiguous(g), copies.contiguous(x), parts, *map(np.int32, geometry)))  # fmt: skip
+    launch.kernel("depthwise", f"depthwise_grad_weight<{kind}, {columns}, {kernel}, {step}>")(
+        (channels * slices,), (launch.BLOCK,), (g, x, parts, *map(np.int32, geometry)))  # fmt: skip
     if not whole:
         launch.kernel("depthwise", f"depthwise_sum_slices<{kind}>")(
             *launch.grid_1d(dw.size), (parts, dw, np.int32(slices), np.int64(dw.size)))  # fmt: skip

@@ -19,6 +19,15 @@ CASES = {
     "5x5, odd padding": ((1, 2, 9, 8), 5, 2, (1, 3)),
     "7x7": ((1, 2, 7, 9), 7, 1, (3, 3)),
     "7x7, stride": ((1, 4, 17, 10), 7, 2, (3, 3)),
+    "3x3, four columns": ((2, 3, 11, 12), 3, 1, (1, 1)),
+    "3x3, two columns": ((1, 4, 5, 10), 3, 1, (1, 1)),
+    "3x3, four columns, stride": ((2, 2, 13, 16), 3, 2, (1, 1)),
+    "5x5, four columns": ((1, 2, 9, 8), 5, 1, (2, 2)),
+    "5x5, four columns, stride": ((1, 3, 9, 24), 5, 2, (2, 2)),
+    "5x5, two columns, stride": ((1, 2, 8, 12), 5, 2, (4, 2)),
+    "7x7, four columns": ((1, 2, 9, 12), 7, 1, (3, 3)),
+    "7x7, two columns": ((2, 2, 6, 6), 7, 1, (2, 3)),
+    "7x7, four columns, stride": ((1, 2, 15, 16), 7, 2, (3, 3)),
     "one pixel": ((3, 2, 1, 1), 3, 1, (1, 1)),
 }
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
