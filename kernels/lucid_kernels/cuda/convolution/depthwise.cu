@@ -144,10 +144,11 @@ __device__ __forceinline__ void load_row(const T* row, bool inside, int first, i
     if ((M == 1 || i < L || i >= L + M) && (inside & (first + i >= 0) & (first + i < width))) load<V>(row + (i64)i * step, to[i]);
 }
 
-template <int N, typename T> __device__ __forceinline__ void store_row(T* to, const Accumulator<T>* from) {
-  constexpr int AT_ONCE = N * sizeof(T) <= 16 ? N : 16 / sizeof(T);
+// N pixels of V channels, `step` apart; of planes whole packs.
+template <int V, int N, typename T> __device__ __forceinline__ void store_row(T* to, int step, const Accumulator<T>* from) {
+  constexpr int AT_ONCE = V > 1 ? V : N * sizeof(T) <= 16 ? N : 16 / sizeof(T);
 #pragma unroll
-  for (int i = 0; i < N; i += AT_ONCE) store<AT_ONCE>(to + i, from + i);
+  for (int i = 0; i < N * V; i += AT_ONCE) store<AT_ONCE>(to + (i64)(i / V) * step, from + i);
 }
 
 template <typename T, int V, int C, int K, int S, int R = rows_of(V, C, S)>
@@ -160,7 +161,7 @@ depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __rest
   if (thread >= threads) return;
   const Place<V> at(thread, out_w / C, (out_h + R - 1) / R, channels);
   const int step = V > 1 ? channels : 1, top = (int)at.strip * R * S - pad_h;
-  const int left = (int)at.column * C * S - (C > 1 ? K / 2 : pad_w);
+  const int left = (int)at.column * C * S - (V == 1 && C > 1 ? K / 2 : pad_w);
   A w[K * K][V], sum[R][C][V];
   load_weights<V, K>(weight, at.channel, channels, w);
 #pragma unroll
@@ -173,7 +174,7 @@ depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __rest
 #pragma unroll
   for (int i = 0; i < (R - 1) * S + K; ++i) {
     A value[N][V];
-    load_row<V, N, K / 2, C == 1 ? 1 : C * S>(row, (unsigned)(top + i) < (unsigned)in_h, left, in_w, step, value);
+    load_row<V, N, K / 2, (V == 1 && C > 1) ? C * S : 1>(row, (unsigned)(top + i) < (unsigned)in_h, left, in_w, step, value);
     row += (i64)in_w * step;
 #pragma unroll
     for (int r = 0; r < R; ++r) {
@@ -190,7 +191,7 @@ depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __rest
   T* target = y + at.base((i64)out_h * out_w, channels) + ((i64)at.strip * R * out_w + at.column * C) * step;
 #pragma unroll
   for (int r = 0; r < R; ++r, target += (i64)out_w * step)
-    if ((int)at.strip * R + r < out_h) store_row<C * V>(target, &sum[r][0][0]);
+    if ((int)at.strip * R + r < out_h) store_row<V, C>(target, step, &sum[r][0][0]);
 }
 
 // The gradient of the input. Pixel p of the padded image is reached by the taps k with (p - k) % S == 0, from result (p - k) / S: a
@@ -208,7 +209,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
   const int squares_h = (in_h + S - 1) / S, squares_w = (in_w + S - 1) / S;
   const Place<V> at(thread, squares_w / C, (squares_h + R - 1) / R, channels);
   const int step = V > 1 ? channels : 1, top = (int)at.strip * R + pad_h / S - LAST;
-  const int left = (int)at.column * C - (C > 1 ? L : LAST - pad_w / S);
+  const int left = (int)at.column * C - (V == 1 && C > 1 ? L : LAST - pad_w / S);
   A w[K * K][V], sum[R][S][C][S][V];
   load_weights<V, K>(weight, at.channel, channels, w);
 #pragma unroll
@@ -225,7 +226,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
 #pragma unroll
   for (int i = 0; i < R + D - 1; ++i) {
     A value[N][V];
-    load_row<V, N, L, C>(row, (unsigned)(top + i) < (unsigned)out_h, left, out_w, step, value);
+    load_row<V, N, L, V == 1 ? C : 1>(row, (unsigned)(top + i) < (unsigned)out_h, left, out_w, step, value);
     row += (i64)out_w * step;
 #pragma unroll
     for (int r = 0; r < R; ++r)
@@ -252,7 +253,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
   for (int r = 0; r < R * S; ++r, target += (i64)in_w * step) {
     if ((int)at.strip * R * S + r >= in_h) break;
     if (C > 1 || S == 1) {
-      store_row<C * S * V>(target, &sum[r / S][r % S][0][0][0]);
+      store_row<V, C * S>(target, step, &sum[r / S][r % S][0][0][0]);
     } else {
 #pragma unroll
       for (int f = 0; f < S; ++f)
