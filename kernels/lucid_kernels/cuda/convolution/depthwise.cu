@@ -12,7 +12,8 @@
 // instantiate: depthwise_grad_input<float, 2, 1, 3, 2, 0>, depthwise_grad_input<float, 2, 1, 3, 2, 1>
 // instantiate: depthwise_grad_weight<float, 1, 3, 1>, depthwise_grad_weight<float, 1, 3, 2>
 // instantiate: depthwise_grad_weight<float, 2, 3, 1>, depthwise_grad_weight<float, 2, 3, 2>
-// instantiate: depthwise_grad_weight<float, 4, 3, 1>, depthwise_grad_weight<float, 4, 3, 2>, depthwise<float, 1, 1, 5, 1>
+// instantiate: depthwise_grad_weight<float, 4, 3, 1>, depthwise_grad_weight<float, 4, 3, 2>
+// instantiate: depthwise_grad_weight_last<float, 3, 1>, depthwise_grad_weight_last<float, 3, 2>, depthwise<float, 1, 1, 5, 1>
 // instantiate: depthwise<float, 1, 1, 5, 2>, depthwise_grad_input<float, 1, 1, 5, 1, 0>
 // instantiate: depthwise_grad_input<float, 1, 1, 5, 2, 0>, depthwise_grad_input<float, 1, 1, 5, 2, 1>
 // instantiate: depthwise<float, 1, 2, 5, 1>, depthwise<float, 1, 2, 5, 2>, depthwise_grad_input<float, 1, 2, 5, 1, 0>
@@ -22,7 +23,8 @@
 // instantiate: depthwise_grad_input<float, 2, 1, 5, 2, 0>, depthwise_grad_input<float, 2, 1, 5, 2, 1>
 // instantiate: depthwise_grad_weight<float, 1, 5, 1>, depthwise_grad_weight<float, 1, 5, 2>
 // instantiate: depthwise_grad_weight<float, 2, 5, 1>, depthwise_grad_weight<float, 2, 5, 2>
-// instantiate: depthwise_grad_weight<float, 4, 5, 1>, depthwise_grad_weight<float, 4, 5, 2>, depthwise<float, 1, 1, 7, 1>
+// instantiate: depthwise_grad_weight<float, 4, 5, 1>, depthwise_grad_weight<float, 4, 5, 2>
+// instantiate: depthwise_grad_weight_last<float, 5, 1>, depthwise_grad_weight_last<float, 5, 2>, depthwise<float, 1, 1, 7, 1>
 // instantiate: depthwise<float, 1, 1, 7, 2>, depthwise_grad_input<float, 1, 1, 7, 1, 0>
 // instantiate: depthwise_grad_input<float, 1, 1, 7, 2, 0>, depthwise_grad_input<float, 1, 1, 7, 2, 1>
 // instantiate: depthwise<float, 1, 2, 7, 1>, depthwise<float, 1, 2, 7, 2>, depthwise_grad_input<float, 1, 2, 7, 1, 0>
@@ -32,7 +34,8 @@
 // instantiate: depthwise_grad_input<float, 2, 1, 7, 2, 0>, depthwise_grad_input<float, 2, 1, 7, 2, 1>
 // instantiate: depthwise_grad_weight<float, 1, 7, 1>, depthwise_grad_weight<float, 1, 7, 2>
 // instantiate: depthwise_grad_weight<float, 2, 7, 1>, depthwise_grad_weight<float, 2, 7, 2>
-// instantiate: depthwise_grad_weight<float, 4, 7, 1>, depthwise_grad_weight<float, 4, 7, 2>, depthwise_sum_slices<float>
+// instantiate: depthwise_grad_weight<float, 4, 7, 1>, depthwise_grad_weight<float, 4, 7, 2>
+// instantiate: depthwise_grad_weight_last<float, 7, 1>, depthwise_grad_weight_last<float, 7, 2>, depthwise_sum_slices<float>
 // instantiate: depthwise<double, 1, 1, 3, 1>, depthwise<double, 1, 1, 3, 2>, depthwise_grad_input<double, 1, 1, 3, 1, 0>
 // instantiate: depthwise_grad_input<double, 1, 1, 3, 2, 0>, depthwise_grad_input<double, 1, 1, 3, 2, 1>
 // instantiate: depthwise_grad_weight<double, 1, 3, 1>, depthwise_grad_weight<double, 1, 3, 2>, depthwise<double, 1, 1, 5, 1>
@@ -49,22 +52,25 @@
 // instantiate: depthwise_grad_input<__half, 2, 1, 3, 1, 0>, depthwise_grad_input<__half, 2, 1, 3, 2, 0>
 // instantiate: depthwise_grad_input<__half, 2, 1, 3, 2, 1>, depthwise_grad_weight<__half, 1, 3, 1>
 // instantiate: depthwise_grad_weight<__half, 1, 3, 2>, depthwise_grad_weight<__half, 4, 3, 1>
-// instantiate: depthwise_grad_weight<__half, 4, 3, 2>, depthwise<__half, 1, 1, 5, 1>, depthwise<__half, 1, 1, 5, 2>
+// instantiate: depthwise_grad_weight<__half, 4, 3, 2>, depthwise_grad_weight_last<__half, 3, 1>
+// instantiate: depthwise_grad_weight_last<__half, 3, 2>, depthwise<__half, 1, 1, 5, 1>, depthwise<__half, 1, 1, 5, 2>
 // instantiate: depthwise_grad_input<__half, 1, 1, 5, 1, 0>, depthwise_grad_input<__half, 1, 1, 5, 2, 0>
 // instantiate: depthwise_grad_input<__half, 1, 1, 5, 2, 1>, depthwise<__half, 1, 4, 5, 1>, depthwise<__half, 1, 4, 5, 2>
 // instantiate: depthwise_grad_input<__half, 1, 4, 5, 1, 0>, depthwise_grad_input<__half, 1, 4, 5, 2, 0>
 // instantiate: depthwise<__half, 2, 1, 5, 1>, depthwise<__half, 2, 1, 5, 2>, depthwise_grad_input<__half, 2, 1, 5, 1, 0>
 // instantiate: depthwise_grad_input<__half, 2, 1, 5, 2, 0>, depthwise_grad_input<__half, 2, 1, 5, 2, 1>
 // instantiate: depthwise_grad_weight<__half, 1, 5, 1>, depthwise_grad_weight<__half, 1, 5, 2>
-// instantiate: depthwise_grad_weight<__half, 4, 5, 1>, depthwise_grad_weight<__half, 4, 5, 2>, depthwise<__half, 1, 1, 7, 1>
-// instantiate: depthwise<__half, 1, 1, 7, 2>, depthwise_grad_input<__half, 1, 1, 7, 1, 0>
+// instantiate: depthwise_grad_weight<__half, 4, 5, 1>, depthwise_grad_weight<__half, 4, 5, 2>
+// instantiate: depthwise_grad_weight_last<__half, 5, 1>, depthwise_grad_weight_last<__half, 5, 2>
+// instantiate: depthwise<__half, 1, 1, 7, 1>, depthwise<__half, 1, 1, 7, 2>, depthwise_grad_input<__half, 1, 1, 7, 1, 0>
 // instantiate: depthwise_grad_input<__half, 1, 1, 7, 2, 0>, depthwise_grad_input<__half, 1, 1, 7, 2, 1>
 // instantiate: depthwise<__half, 1, 4, 7, 1>, depthwise<__half, 1, 4, 7, 2>, depthwise_grad_input<__half, 1, 4, 7, 1, 0>
 // instantiate: depthwise_grad_input<__half, 1, 4, 7, 2, 1>, depthwise<__half, 2, 1, 7, 1>, depthwise<__half, 2, 1, 7, 2>
 // instantiate: depthwise_grad_input<__half, 2, 1, 7, 1, 0>, depthwise_grad_input<__half, 2, 1, 7, 2, 0>
 // instantiate: depthwise_grad_input<__half, 2, 1, 7, 2, 1>, depthwise_grad_weight<__half, 1, 7, 1>
 // instantiate: depthwise_grad_weight<__half, 1, 7, 2>, depthwise_grad_weight<__half, 4, 7, 1>
-// instantiate: depthwise_grad_weight<__half, 4, 7, 2>, depthwise_sum_slices<__half>, depthwise<__nv_bfloat16, 1, 1, 3, 1>
+// instantiate: depthwise_grad_weight<__half, 4, 7, 2>, depthwise_grad_weight_last<__half, 7, 1>
+// instantiate: depthwise_grad_weight_last<__half, 7, 2>, depthwise_sum_slices<__half>, depthwise<__nv_bfloat16, 1, 1, 3, 1>
 // instantiate: depthwise<__nv_bfloat16, 1, 1, 3, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 1, 0>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 2, 1>
 // instantiate: depthwise<__nv_bfloat16, 1, 4, 3, 1>, depthwise<__nv_bfloat16, 1, 4, 3, 2>
@@ -73,7 +79,8 @@
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 3, 1, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 3, 2, 0>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 3, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 3, 1>
 // instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 3, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 3, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 3, 2>, depthwise<__nv_bfloat16, 1, 1, 5, 1>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 3, 2>, depthwise_grad_weight_last<__nv_bfloat16, 3, 1>
+// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 3, 2>, depthwise<__nv_bfloat16, 1, 1, 5, 1>
 // instantiate: depthwise<__nv_bfloat16, 1, 1, 5, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 1, 0>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 2, 1>
 // instantiate: depthwise<__nv_bfloat16, 1, 4, 5, 1>, depthwise<__nv_bfloat16, 1, 4, 5, 2>
@@ -82,7 +89,8 @@
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 1, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 2, 0>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 5, 1>
 // instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 5, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 5, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 5, 2>, depthwise<__nv_bfloat16, 1, 1, 7, 1>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 5, 2>, depthwise_grad_weight_last<__nv_bfloat16, 5, 1>
+// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 5, 2>, depthwise<__nv_bfloat16, 1, 1, 7, 1>
 // instantiate: depthwise<__nv_bfloat16, 1, 1, 7, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 1, 0>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 2, 1>
 // instantiate: depthwise<__nv_bfloat16, 1, 4, 7, 1>, depthwise<__nv_bfloat16, 1, 4, 7, 2>
@@ -91,7 +99,8 @@
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 1, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 0>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 7, 1>
 // instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 7, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 7, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 2>, depthwise_sum_slices<__nv_bfloat16>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 2>, depthwise_grad_weight_last<__nv_bfloat16, 7, 1>
+// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 7, 2>, depthwise_sum_slices<__nv_bfloat16>
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
@@ -316,13 +325,79 @@ depthwise_grad_weight(const T* __restrict__ g, const T* __restrict__ x, Accumula
   }
 }
 
-// dw = the sum of the slices, in order.
+// The same of images whose channels lie last. Blocks of (lanes, groups) threads: a lane has V channels, and groups walk over the
+// results of their slice side by side. C columns, of which there may be fewer in the end.
+template <typename T, int K, int S, int V = 2, int C = 4, int R = 4>
+__global__ void __launch_bounds__(256, 1)
+depthwise_grad_weight_last(const T* __restrict__ g, const T* __restrict__ x, Accumulator<T>* __restrict__ parts, int slices, int batch,
+                           int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
+  typedef Accumulator<T> A;
+  constexpr int N = (C - 1) * S + K;
+  __shared__ A sums[256][V];
+  const unsigned blocks = (channels / V + blockDim.x - 1) / blockDim.x, channel = (blockIdx.x % blocks * blockDim.x + threadIdx.x) * V;
+  const unsigned slice = blockIdx.x / blocks, strips = (out_h + R - 1) / R, columns = (out_w + C - 1) / C;
+  const unsigned items = batch * strips * columns, share = (items + slices - 1) / slices;
+  const unsigned end = channel < channels ? min(items, (slice + 1) * share) : 0;
+  A sum[K * K][V];
+#pragma unroll
+  for (int tap = 0; tap < K * K; ++tap)
+#pragma unroll
+    for (int j = 0; j < V; ++j) sum[tap][j] = A(0);
+  for (unsigned item = slice * share + threadIdx.y; item < end; item += blockDim.y) {
+    const int column = item % columns * C, strip = item / columns % strips;
+    const i64 image = item / columns / strips;
+    const int top = strip * R * S - pad_h, left = column * S - pad_w;
+    A gradient[R][C][V];
+    const T* from = g + ((image * out_h + strip * R) * out_w + column) * channels + channel;
+#pragma unroll
+    for (int r = 0; r < R; ++r, from += (i64)out_w * channels)
+      load_row<V, C, 0, 1>(from, strip * R + r < out_h, column, out_w, channels, gradient[r]);
+    const T* row = x + ((image * in_h + top) * in_w + left) * channels + channel;
+#pragma unroll
+    for (int i = 0; i < (R - 1) * S + K; ++i, row += (i64)in_w * channels) {
+      A value[N][V];
+      load_row<V, N, 0, 1>(row, (unsigned)(top + i) < (unsigned)in_h, left, in_w, channels, value);
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        const int kh = i - r * S;
+        if (kh < 0 || kh >= K) continue;
+#pragma unroll
+        for (int kw = 0; kw < K; ++kw)
+#pragma unroll
+          for (int c = 0; c < C; ++c)
+#pragma unroll
+            for (int j = 0; j < V; ++j) sum[kh * K + kw][j] += gradient[r][c][j] * value[c * S + kw][j];
+      }
+    }
+  }
+  const int lane = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int tap = 0; tap < K * K; ++tap) {
+#pragma unroll
+    for (int j = 0; j < V; ++j) sums[lane][j] = sum[tap][j];
+    __syncthreads();
+    if (threadIdx.y < V && channel < channels) {
+      A total = A(0);
+#pragma unroll 1
+      for (int group = 0; group < blockDim.y; ++group) total += sums[group * blockDim.x + threadIdx.x][threadIdx.y];
+      parts[((i64)slice * channels + channel + threadIdx.y) * K * K + tap] = total;
+    }
+    __syncthreads();  // the next tap goes where these sums were
+  }
+}
+
+// dw = the sum of the slices. Blocks of (32, 8) threads: a row of them adds every eighth slice.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
-depthwise_sum_slices(const Accumulator<T>* __restrict__ parts, T* __restrict__ dw, int slices, i64 size) {
-  GRID_STRIDE(e, size) {
-    Accumulator<T> sum = 0;
-    for (int s = 0; s < slices; ++s) sum += parts[s * size + e];
-    dw[e] = narrowed<T>(sum);
-  }
+depthwise_sum_slices(const Accumulator<T>* __restrict__ parts, T* __restrict__ dw, int slices, int size) {
+  __shared__ Accumulator<T> sums[8][32];
+  const int e = blockIdx.x * 32 + threadIdx.x;
+  Accumulator<T> sum = 0;
+  if (e < size)
+    for (int s = threadIdx.y; s < slices; s += 8) sum += parts[(i64)s * size + e];
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y || e >= size) return;
+  for (int row = 1; row < 8; ++row) sum += sums[row][threadIdx.x];
+  dw[e] = narrowed<T>(sum);
 }

@@ -20,7 +20,8 @@ _STRIDES = (1, 2)
 _PACK = 2  # neighbouring channels that a thread computes where they lie last
 _COLUMNS = {"f": (4, 2), "e": (4,), "E": (4,), "d": ()}  # that a thread computes of planes whose size the convolution keeps, or divides
 _LARGEST = 1 << 31  # the kernels count threads, and pixels of a channel, in 32 bits
-_BLOCKS_WANTED = 1 << 10  # for the weight gradient: two waves on a large chip; a constant, so that results do not vary
+# Blocks of a weight gradient, two waves on a large chip and one; constants, so that results do not vary.
+_SLICED, _SLICED_LAST = 1 << 10, 1 << 8
 _LEAST_ITEMS = 2 * launch.BLOCK  # of a slice: fewer would be all reduction
 
 Pair = tuple[int, int]
@@ -114,18 +115,27 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
     """`conv2d_grad_weight`, or None."""
     if not (g.size and _serves(x.shape, weight_shape, stride, dilation, groups)):
         return None
-    batch, channels, out_h, out_w = g.shape
-    g, x, dw = copies.contiguous(g), copies.contiguous(x), launch.result(out, weight_shape, g.dtype)
-    kind, kernel, step = launch.ctype(g.dtype), weight_shape[2], stride[0]
-    columns = _columns(x, g, kernel, step, padding, False)
-    items = batch * launch.ceil_div(out_h, _rows(columns, step)) * (out_w // columns)
-    slices = max(1, min(_BLOCKS_WANTED // channels, items // _LEAST_ITEMS))
-    whole = slices == 1 and not launch.is_half(dw)
-    parts = dw if whole else launch.empty((slices, *weight_shape), np.float32 if launch.is_half(dw) else dw.dtype)
-    geometry = (slices, batch, channels, *x.shape[2:], out_h, out_w, *padding)
-    launch.kernel("depthwise", f"depthwise_grad_weight<{kind}, {columns}, {kernel}, {step}>")(
-        (channels * slices,), (launch.BLOCK,), (g, x, parts, *map(np.int32, geometry)))  # fmt: skip
-    if not whole:
-        launch.kernel("depthwise", f"depthwise_sum_slices<{kind}>")(
-            *launch.grid_1d(dw.size), (parts, dw, np.int32(slices), np.int64(dw.size)))  # fmt: skip
+    (batch, channels, out_h, out_w), input_size = g.shape, x.shape[2:]
+    dw = launch.result(out, weight_shape, g.dtype)
+    kernel, step = weight_shape[2], stride[0]
+    lies = [_as_it_lies(array, None)[:2] for array in (g, x)]
+    if all(order.last for _, order in lies):
+        (g, _), (x, _) = lies
+        packs = channels // _PACK
+        lanes = min(32, 1 << (packs - 1).bit_length())
+        across, block = launch.ceil_div(packs, lanes), (lanes, launch.BLOCK // lanes)
+        items = batch * launch.ceil_div(out_h, 4) * launch.ceil_div(out_w, 4)
+        slices = max(1, min(_SLICED_LAST // across, items // (2 * block[1])))
+        name = f"depthwise_grad_weight_last<{launch.ctype(g.dtype)}, {kernel}, {step}>"
+    else:
+        g, x = copies.contiguous(g), copies.contiguous(x)
+        columns, across, block = _columns(x, g, kernel, step, padding, False), channels, (launch.BLOCK, 1)
+        items = batch * launch.ceil_div(out_h, _rows(columns, step)) * (out_w // columns)
+        slices = max(1, min(_SLICED // channels, items // _LEAST_ITEMS))
+        name = f"depthwise_grad_weight<{launch.ctype(g.dtype)}, {columns}, {kernel}, {step}>"
+    parts = launch.empty((slices, *weight_shape), np.float32 if launch.is_half(dw) else dw.dtype)
+    geometry = (slices, batch, channels, *input_size, out_h, out_w, *padding)
+    launch.kernel("depthwise", name)((across * slices,), block, (g, x, parts, *map(np.int32, geometry)))
+    launch.kernel("depthwise", f"depthwise_sum_slices<{launch.ctype(g.dtype)}>")(
+        (launch.ceil_div(dw.size, 32),), (32, 8), (parts, dw, np.int32(slices), np.int32(dw.size)))  # fmt: skip
     return launch.deliver(dw, out)
