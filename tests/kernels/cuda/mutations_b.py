@@ -31,7 +31,7 @@ def check_tiles() -> None:
 
 
 def check_direct() -> None:
-    check_conv("depthwise", "depthwise, long sum", "multiplier")
+    check_conv("pairs of channels", "pairs of channels, long sum", "multiplier")
 
 
 def check_slices() -> None:
