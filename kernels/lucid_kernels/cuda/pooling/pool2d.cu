@@ -187,10 +187,11 @@ __global__ void __launch_bounds__(256, 1)
 max_pool2d_gather(const T* __restrict__ x, const void* __restrict__ indices, int index_size, T* __restrict__ y, i64 planes,
                   i64 in_size, i64 out_size, int in_w, int out_w, int* flag, int code) {
   GRID_STRIDE(e, planes * out_size) {
+    const T* plane = x + e / out_size * in_size;
     if (index_size == 1) {
       const int place = ((const unsigned char*)indices)[e];
       const i64 h = e % out_size / out_w * 2 + place / 2, w = e % out_w * 2 + place % 2;
-      y[e] = place == 4 ? narrowed<T>(0) : x[e / out_size * in_size + h * in_w + w];
+      y[e] = place == 4 ? narrowed<T>(0) : plane[h * in_w + w];
       continue;
     }
     const i64 index = load_index(indices, e, index_size);
@@ -198,7 +199,7 @@ max_pool2d_gather(const T* __restrict__ x, const void* __restrict__ indices, int
       set_error(flag, code, index, in_size);
       y[e] = narrowed<T>(0);
     } else {
-      y[e] = x[e / out_size * in_size + index];
+      y[e] = plane[index];
     }
   }
 }
