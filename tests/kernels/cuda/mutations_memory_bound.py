@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from lucid_kernels.simulator.mutation import Mutation
 
 from tests.kernels.cuda.convolution import test_conv2d, test_depthwise, test_few_channels
@@ -31,8 +32,9 @@ def check_slices() -> None:
 def check_few() -> None:
     import cupy as cp
 
-    for case in ("7x7", "3x3", "3x3, no padding"):
-        test_few_channels.test_values(cp, None, case, "float32")
+    for case, enough in (("7x7", None), ("7x7", 1), ("3x3", None), ("3x3, no padding", None)):
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            test_few_channels.test_values(cp, monkeypatch, None, case, "float32", enough)
 
 
 def check_max() -> None:

@@ -1,9 +1,9 @@
 """2-d convolution and its gradients: on tensor cores (`tensor_cores`) where these serve, else exact, by `conv2d.cu`.
 
 The usual windows of depthwise convolutions (`depthwise`), and the input gradient of the usual first layers (`few_channels`), have
-kernels of their own, which are exact too. So are float64, float32 where TF32 is not allowed, and groups of a few channels (depthwise), of which a tile of tensor cores
-would be almost empty. The kernels for a few channels take halves as they are; the tiles, which halves come to without tensor
-cores only, are for float and double.
+kernels of their own, which are exact too. So are float64, float32 where TF32 is not allowed, and groups of a few channels, of
+which a tile of tensor cores would be almost empty. The kernels for a few channels take halves as they are; the tiles, which
+halves come to without tensor cores only, are for float and double.
 """
 
 from __future__ import annotations

@@ -1,112 +1,128 @@
 // Depthwise 2-d convolution, one input and one output channel a group, and its gradients, with square kernels and one stride.
 // Bound by memory: a thread computes R x C results, and reads each row of the image that they share once. Images are planes, or have
 // their channels last; then a thread computes V > 1 neighbouring channels. With C > 1 the convolution keeps the size of planes, or
-// divides it by the stride, and rows are whole packs.
+// divides it by the stride, and rows are whole packs. R, C and V are those that were the fastest on an H100.
 // Every sum has a fixed order: the results do not depend on the schedule.
-// instantiate: depthwise<float, 1, 1, 3, 1>, depthwise<float, 1, 1, 3, 2>, depthwise_grad_input<float, 1, 1, 3, 1, 0>
+// instantiate: depthwise<float, 1, 1, 3, 1>, depthwise_grad_input<float, 1, 1, 3, 1, 0>, depthwise<float, 1, 2, 3, 1>
+// instantiate: depthwise_grad_input<float, 1, 2, 3, 1, 0>, depthwise<float, 1, 4, 3, 1>
+// instantiate: depthwise_grad_input<float, 1, 4, 3, 1, 0>, depthwise<float, 2, 1, 3, 1>
+// instantiate: depthwise_grad_input<float, 2, 1, 3, 1, 0>, depthwise<float, 2, 4, 3, 1>
+// instantiate: depthwise_grad_input<float, 2, 4, 3, 1, 0>, depthwise_grad_weight<float, 1, 3, 1>
+// instantiate: depthwise_grad_weight<float, 2, 3, 1>, depthwise_grad_weight<float, 4, 3, 1>
+// instantiate: depthwise_grad_weight_last<float, 3, 1>, depthwise<float, 1, 1, 3, 2>
 // instantiate: depthwise_grad_input<float, 1, 1, 3, 2, 0>, depthwise_grad_input<float, 1, 1, 3, 2, 1>
-// instantiate: depthwise<float, 1, 2, 3, 1>, depthwise<float, 1, 2, 3, 2>, depthwise_grad_input<float, 1, 2, 3, 1, 0>
-// instantiate: depthwise_grad_input<float, 1, 2, 3, 2, 1>, depthwise<float, 1, 4, 3, 1>, depthwise<float, 1, 4, 3, 2>
-// instantiate: depthwise_grad_input<float, 1, 4, 3, 1, 0>, depthwise_grad_input<float, 1, 4, 3, 2, 1>
-// instantiate: depthwise<float, 2, 1, 3, 1>, depthwise<float, 2, 1, 3, 2>, depthwise_grad_input<float, 2, 1, 3, 1, 0>
+// instantiate: depthwise<float, 1, 2, 3, 2>, depthwise_grad_input<float, 1, 2, 3, 2, 1>, depthwise<float, 2, 1, 3, 2>
 // instantiate: depthwise_grad_input<float, 2, 1, 3, 2, 0>, depthwise_grad_input<float, 2, 1, 3, 2, 1>
-// instantiate: depthwise_grad_weight<float, 1, 3, 1>, depthwise_grad_weight<float, 1, 3, 2>
-// instantiate: depthwise_grad_weight<float, 2, 3, 1>, depthwise_grad_weight<float, 2, 3, 2>
-// instantiate: depthwise_grad_weight<float, 4, 3, 1>, depthwise_grad_weight<float, 4, 3, 2>
-// instantiate: depthwise_grad_weight_last<float, 3, 1>, depthwise_grad_weight_last<float, 3, 2>, depthwise<float, 1, 1, 5, 1>
-// instantiate: depthwise<float, 1, 1, 5, 2>, depthwise_grad_input<float, 1, 1, 5, 1, 0>
+// instantiate: depthwise_grad_weight<float, 1, 3, 2>, depthwise_grad_weight<float, 2, 3, 2>
+// instantiate: depthwise_grad_weight_last<float, 3, 2>, depthwise<float, 1, 1, 5, 1>
+// instantiate: depthwise_grad_input<float, 1, 1, 5, 1, 0>, depthwise<float, 1, 2, 5, 1>
+// instantiate: depthwise_grad_input<float, 1, 2, 5, 1, 0>, depthwise<float, 1, 4, 5, 1>
+// instantiate: depthwise_grad_input<float, 1, 4, 5, 1, 0>, depthwise<float, 2, 1, 5, 1>
+// instantiate: depthwise_grad_input<float, 2, 1, 5, 1, 0>, depthwise_grad_weight<float, 1, 5, 1>
+// instantiate: depthwise_grad_weight<float, 2, 5, 1>, depthwise_grad_weight<float, 4, 5, 1>
+// instantiate: depthwise_grad_weight_last<float, 5, 1>, depthwise<float, 1, 1, 5, 2>
 // instantiate: depthwise_grad_input<float, 1, 1, 5, 2, 0>, depthwise_grad_input<float, 1, 1, 5, 2, 1>
-// instantiate: depthwise<float, 1, 2, 5, 1>, depthwise<float, 1, 2, 5, 2>, depthwise_grad_input<float, 1, 2, 5, 1, 0>
-// instantiate: depthwise_grad_input<float, 1, 2, 5, 2, 0>, depthwise<float, 1, 4, 5, 1>, depthwise<float, 1, 4, 5, 2>
-// instantiate: depthwise_grad_input<float, 1, 4, 5, 1, 0>, depthwise_grad_input<float, 1, 4, 5, 2, 0>
-// instantiate: depthwise<float, 2, 1, 5, 1>, depthwise<float, 2, 1, 5, 2>, depthwise_grad_input<float, 2, 1, 5, 1, 0>
+// instantiate: depthwise<float, 1, 2, 5, 2>, depthwise_grad_input<float, 1, 2, 5, 2, 0>, depthwise<float, 2, 1, 5, 2>
 // instantiate: depthwise_grad_input<float, 2, 1, 5, 2, 0>, depthwise_grad_input<float, 2, 1, 5, 2, 1>
-// instantiate: depthwise_grad_weight<float, 1, 5, 1>, depthwise_grad_weight<float, 1, 5, 2>
-// instantiate: depthwise_grad_weight<float, 2, 5, 1>, depthwise_grad_weight<float, 2, 5, 2>
-// instantiate: depthwise_grad_weight<float, 4, 5, 1>, depthwise_grad_weight<float, 4, 5, 2>
-// instantiate: depthwise_grad_weight_last<float, 5, 1>, depthwise_grad_weight_last<float, 5, 2>, depthwise<float, 1, 1, 7, 1>
-// instantiate: depthwise<float, 1, 1, 7, 2>, depthwise_grad_input<float, 1, 1, 7, 1, 0>
+// instantiate: depthwise_grad_weight<float, 1, 5, 2>, depthwise_grad_weight<float, 2, 5, 2>
+// instantiate: depthwise_grad_weight_last<float, 5, 2>, depthwise<float, 1, 1, 7, 1>
+// instantiate: depthwise_grad_input<float, 1, 1, 7, 1, 0>, depthwise<float, 1, 2, 7, 1>
+// instantiate: depthwise_grad_input<float, 1, 2, 7, 1, 0>, depthwise<float, 1, 4, 7, 1>
+// instantiate: depthwise_grad_input<float, 1, 4, 7, 1, 0>, depthwise<float, 2, 1, 7, 1>
+// instantiate: depthwise_grad_input<float, 2, 1, 7, 1, 0>, depthwise_grad_weight<float, 1, 7, 1>
+// instantiate: depthwise_grad_weight<float, 2, 7, 1>, depthwise_grad_weight<float, 4, 7, 1>
+// instantiate: depthwise_grad_weight_last<float, 7, 1>, depthwise<float, 1, 1, 7, 2>
 // instantiate: depthwise_grad_input<float, 1, 1, 7, 2, 0>, depthwise_grad_input<float, 1, 1, 7, 2, 1>
-// instantiate: depthwise<float, 1, 2, 7, 1>, depthwise<float, 1, 2, 7, 2>, depthwise_grad_input<float, 1, 2, 7, 1, 0>
-// instantiate: depthwise_grad_input<float, 1, 2, 7, 2, 1>, depthwise<float, 1, 4, 7, 1>, depthwise<float, 1, 4, 7, 2>
-// instantiate: depthwise_grad_input<float, 1, 4, 7, 1, 0>, depthwise_grad_input<float, 1, 4, 7, 2, 1>
-// instantiate: depthwise<float, 2, 1, 7, 1>, depthwise<float, 2, 1, 7, 2>, depthwise_grad_input<float, 2, 1, 7, 1, 0>
+// instantiate: depthwise<float, 1, 2, 7, 2>, depthwise_grad_input<float, 1, 2, 7, 2, 1>, depthwise<float, 2, 1, 7, 2>
 // instantiate: depthwise_grad_input<float, 2, 1, 7, 2, 0>, depthwise_grad_input<float, 2, 1, 7, 2, 1>
-// instantiate: depthwise_grad_weight<float, 1, 7, 1>, depthwise_grad_weight<float, 1, 7, 2>
-// instantiate: depthwise_grad_weight<float, 2, 7, 1>, depthwise_grad_weight<float, 2, 7, 2>
-// instantiate: depthwise_grad_weight<float, 4, 7, 1>, depthwise_grad_weight<float, 4, 7, 2>
-// instantiate: depthwise_grad_weight_last<float, 7, 1>, depthwise_grad_weight_last<float, 7, 2>, depthwise_sum_slices<float>
-// instantiate: depthwise<double, 1, 1, 3, 1>, depthwise<double, 1, 1, 3, 2>, depthwise_grad_input<double, 1, 1, 3, 1, 0>
-// instantiate: depthwise_grad_input<double, 1, 1, 3, 2, 0>, depthwise_grad_input<double, 1, 1, 3, 2, 1>
-// instantiate: depthwise_grad_weight<double, 1, 3, 1>, depthwise_grad_weight<double, 1, 3, 2>, depthwise<double, 1, 1, 5, 1>
-// instantiate: depthwise<double, 1, 1, 5, 2>, depthwise_grad_input<double, 1, 1, 5, 1, 0>
+// instantiate: depthwise_grad_weight<float, 1, 7, 2>, depthwise_grad_weight<float, 2, 7, 2>
+// instantiate: depthwise_grad_weight_last<float, 7, 2>, depthwise_sum_slices<float>, depthwise<double, 1, 1, 3, 1>
+// instantiate: depthwise_grad_input<double, 1, 1, 3, 1, 0>, depthwise_grad_weight<double, 1, 3, 1>
+// instantiate: depthwise<double, 1, 1, 3, 2>, depthwise_grad_input<double, 1, 1, 3, 2, 0>
+// instantiate: depthwise_grad_input<double, 1, 1, 3, 2, 1>, depthwise_grad_weight<double, 1, 3, 2>
+// instantiate: depthwise<double, 1, 1, 5, 1>, depthwise_grad_input<double, 1, 1, 5, 1, 0>
+// instantiate: depthwise_grad_weight<double, 1, 5, 1>, depthwise<double, 1, 1, 5, 2>
 // instantiate: depthwise_grad_input<double, 1, 1, 5, 2, 0>, depthwise_grad_input<double, 1, 1, 5, 2, 1>
-// instantiate: depthwise_grad_weight<double, 1, 5, 1>, depthwise_grad_weight<double, 1, 5, 2>, depthwise<double, 1, 1, 7, 1>
-// instantiate: depthwise<double, 1, 1, 7, 2>, depthwise_grad_input<double, 1, 1, 7, 1, 0>
-// instantiate: depthwise_grad_input<double, 1, 1, 7, 2, 0>, depthwise_grad_input<double, 1, 1, 7, 2, 1>
-// instantiate: depthwise_grad_weight<double, 1, 7, 1>, depthwise_grad_weight<double, 1, 7, 2>, depthwise_sum_slices<double>
-// instantiate: depthwise<__half, 1, 1, 3, 1>, depthwise<__half, 1, 1, 3, 2>, depthwise_grad_input<__half, 1, 1, 3, 1, 0>
+// instantiate: depthwise_grad_weight<double, 1, 5, 2>, depthwise<double, 1, 1, 7, 1>
+// instantiate: depthwise_grad_input<double, 1, 1, 7, 1, 0>, depthwise_grad_weight<double, 1, 7, 1>
+// instantiate: depthwise<double, 1, 1, 7, 2>, depthwise_grad_input<double, 1, 1, 7, 2, 0>
+// instantiate: depthwise_grad_input<double, 1, 1, 7, 2, 1>, depthwise_grad_weight<double, 1, 7, 2>
+// instantiate: depthwise_sum_slices<double>, depthwise<__half, 1, 1, 3, 1>, depthwise_grad_input<__half, 1, 1, 3, 1, 0>
+// instantiate: depthwise<__half, 1, 4, 3, 1>, depthwise_grad_input<__half, 1, 4, 3, 1, 0>, depthwise<__half, 1, 8, 3, 1>
+// instantiate: depthwise_grad_input<__half, 1, 8, 3, 1, 0>, depthwise<__half, 4, 1, 3, 1>
+// instantiate: depthwise_grad_input<__half, 4, 1, 3, 1, 0>, depthwise<__half, 4, 4, 3, 1>
+// instantiate: depthwise_grad_input<__half, 4, 4, 3, 1, 0>, depthwise_grad_weight<__half, 1, 3, 1>
+// instantiate: depthwise_grad_weight<__half, 4, 3, 1>, depthwise_grad_weight<__half, 8, 3, 1>
+// instantiate: depthwise_grad_weight_last<__half, 3, 1>, depthwise<__half, 1, 1, 3, 2>
 // instantiate: depthwise_grad_input<__half, 1, 1, 3, 2, 0>, depthwise_grad_input<__half, 1, 1, 3, 2, 1>
-// instantiate: depthwise<__half, 1, 4, 3, 1>, depthwise<__half, 1, 4, 3, 2>, depthwise_grad_input<__half, 1, 4, 3, 1, 0>
-// instantiate: depthwise_grad_input<__half, 1, 4, 3, 2, 1>, depthwise<__half, 2, 1, 3, 1>, depthwise<__half, 2, 1, 3, 2>
-// instantiate: depthwise_grad_input<__half, 2, 1, 3, 1, 0>, depthwise_grad_input<__half, 2, 1, 3, 2, 0>
-// instantiate: depthwise_grad_input<__half, 2, 1, 3, 2, 1>, depthwise_grad_weight<__half, 1, 3, 1>
-// instantiate: depthwise_grad_weight<__half, 1, 3, 2>, depthwise_grad_weight<__half, 4, 3, 1>
-// instantiate: depthwise_grad_weight<__half, 4, 3, 2>, depthwise_grad_weight_last<__half, 3, 1>
-// instantiate: depthwise_grad_weight_last<__half, 3, 2>, depthwise<__half, 1, 1, 5, 1>, depthwise<__half, 1, 1, 5, 2>
-// instantiate: depthwise_grad_input<__half, 1, 1, 5, 1, 0>, depthwise_grad_input<__half, 1, 1, 5, 2, 0>
-// instantiate: depthwise_grad_input<__half, 1, 1, 5, 2, 1>, depthwise<__half, 1, 4, 5, 1>, depthwise<__half, 1, 4, 5, 2>
-// instantiate: depthwise_grad_input<__half, 1, 4, 5, 1, 0>, depthwise_grad_input<__half, 1, 4, 5, 2, 0>
-// instantiate: depthwise<__half, 2, 1, 5, 1>, depthwise<__half, 2, 1, 5, 2>, depthwise_grad_input<__half, 2, 1, 5, 1, 0>
+// instantiate: depthwise<__half, 1, 4, 3, 2>, depthwise_grad_input<__half, 1, 4, 3, 2, 1>, depthwise<__half, 4, 1, 3, 2>
+// instantiate: depthwise_grad_input<__half, 4, 1, 3, 2, 0>, depthwise_grad_input<__half, 4, 1, 3, 2, 1>
+// instantiate: depthwise_grad_weight<__half, 1, 3, 2>, depthwise_grad_weight<__half, 4, 3, 2>
+// instantiate: depthwise_grad_weight_last<__half, 3, 2>, depthwise<__half, 1, 1, 5, 1>
+// instantiate: depthwise_grad_input<__half, 1, 1, 5, 1, 0>, depthwise<__half, 1, 4, 5, 1>
+// instantiate: depthwise_grad_input<__half, 1, 4, 5, 1, 0>, depthwise<__half, 1, 8, 5, 1>
+// instantiate: depthwise_grad_input<__half, 1, 8, 5, 1, 0>, depthwise<__half, 2, 1, 5, 1>
+// instantiate: depthwise_grad_input<__half, 2, 1, 5, 1, 0>, depthwise_grad_weight<__half, 1, 5, 1>
+// instantiate: depthwise_grad_weight<__half, 4, 5, 1>, depthwise_grad_weight<__half, 8, 5, 1>
+// instantiate: depthwise_grad_weight_last<__half, 5, 1>, depthwise<__half, 1, 1, 5, 2>
+// instantiate: depthwise_grad_input<__half, 1, 1, 5, 2, 0>, depthwise_grad_input<__half, 1, 1, 5, 2, 1>
+// instantiate: depthwise<__half, 1, 4, 5, 2>, depthwise_grad_input<__half, 1, 4, 5, 2, 0>, depthwise<__half, 2, 1, 5, 2>
 // instantiate: depthwise_grad_input<__half, 2, 1, 5, 2, 0>, depthwise_grad_input<__half, 2, 1, 5, 2, 1>
-// instantiate: depthwise_grad_weight<__half, 1, 5, 1>, depthwise_grad_weight<__half, 1, 5, 2>
-// instantiate: depthwise_grad_weight<__half, 4, 5, 1>, depthwise_grad_weight<__half, 4, 5, 2>
-// instantiate: depthwise_grad_weight_last<__half, 5, 1>, depthwise_grad_weight_last<__half, 5, 2>
-// instantiate: depthwise<__half, 1, 1, 7, 1>, depthwise<__half, 1, 1, 7, 2>, depthwise_grad_input<__half, 1, 1, 7, 1, 0>
+// instantiate: depthwise_grad_weight<__half, 1, 5, 2>, depthwise_grad_weight<__half, 4, 5, 2>
+// instantiate: depthwise_grad_weight_last<__half, 5, 2>, depthwise<__half, 1, 1, 7, 1>
+// instantiate: depthwise_grad_input<__half, 1, 1, 7, 1, 0>, depthwise<__half, 1, 4, 7, 1>
+// instantiate: depthwise_grad_input<__half, 1, 4, 7, 1, 0>, depthwise<__half, 1, 8, 7, 1>
+// instantiate: depthwise_grad_input<__half, 1, 8, 7, 1, 0>, depthwise<__half, 2, 1, 7, 1>
+// instantiate: depthwise_grad_input<__half, 2, 1, 7, 1, 0>, depthwise_grad_weight<__half, 1, 7, 1>
+// instantiate: depthwise_grad_weight<__half, 4, 7, 1>, depthwise_grad_weight<__half, 8, 7, 1>
+// instantiate: depthwise_grad_weight_last<__half, 7, 1>, depthwise<__half, 1, 1, 7, 2>
 // instantiate: depthwise_grad_input<__half, 1, 1, 7, 2, 0>, depthwise_grad_input<__half, 1, 1, 7, 2, 1>
-// instantiate: depthwise<__half, 1, 4, 7, 1>, depthwise<__half, 1, 4, 7, 2>, depthwise_grad_input<__half, 1, 4, 7, 1, 0>
-// instantiate: depthwise_grad_input<__half, 1, 4, 7, 2, 1>, depthwise<__half, 2, 1, 7, 1>, depthwise<__half, 2, 1, 7, 2>
-// instantiate: depthwise_grad_input<__half, 2, 1, 7, 1, 0>, depthwise_grad_input<__half, 2, 1, 7, 2, 0>
-// instantiate: depthwise_grad_input<__half, 2, 1, 7, 2, 1>, depthwise_grad_weight<__half, 1, 7, 1>
-// instantiate: depthwise_grad_weight<__half, 1, 7, 2>, depthwise_grad_weight<__half, 4, 7, 1>
-// instantiate: depthwise_grad_weight<__half, 4, 7, 2>, depthwise_grad_weight_last<__half, 7, 1>
+// instantiate: depthwise<__half, 1, 4, 7, 2>, depthwise_grad_input<__half, 1, 4, 7, 2, 1>, depthwise<__half, 2, 1, 7, 2>
+// instantiate: depthwise_grad_input<__half, 2, 1, 7, 2, 0>, depthwise_grad_input<__half, 2, 1, 7, 2, 1>
+// instantiate: depthwise_grad_weight<__half, 1, 7, 2>, depthwise_grad_weight<__half, 4, 7, 2>
 // instantiate: depthwise_grad_weight_last<__half, 7, 2>, depthwise_sum_slices<__half>, depthwise<__nv_bfloat16, 1, 1, 3, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 1, 3, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 1, 0>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 1, 0>, depthwise<__nv_bfloat16, 1, 4, 3, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 3, 1, 0>, depthwise<__nv_bfloat16, 1, 8, 3, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 8, 3, 1, 0>, depthwise<__nv_bfloat16, 4, 1, 3, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 4, 1, 3, 1, 0>, depthwise<__nv_bfloat16, 4, 4, 3, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 4, 4, 3, 1, 0>, depthwise_grad_weight<__nv_bfloat16, 1, 3, 1>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 3, 1>, depthwise_grad_weight<__nv_bfloat16, 8, 3, 1>
+// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 3, 1>, depthwise<__nv_bfloat16, 1, 1, 3, 2>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 4, 3, 1>, depthwise<__nv_bfloat16, 1, 4, 3, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 3, 1, 0>, depthwise_grad_input<__nv_bfloat16, 1, 4, 3, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 2, 1, 3, 1>, depthwise<__nv_bfloat16, 2, 1, 3, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 3, 1, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 3, 2, 0>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 3, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 3, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 3, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 3, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 3, 2>, depthwise_grad_weight_last<__nv_bfloat16, 3, 1>
-// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 3, 2>, depthwise<__nv_bfloat16, 1, 1, 5, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 1, 5, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 1, 0>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 4, 5, 1>, depthwise<__nv_bfloat16, 1, 4, 5, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 5, 1, 0>, depthwise_grad_input<__nv_bfloat16, 1, 4, 5, 2, 0>
-// instantiate: depthwise<__nv_bfloat16, 2, 1, 5, 1>, depthwise<__nv_bfloat16, 2, 1, 5, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 1, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 2, 0>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 5, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 5, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 5, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 5, 2>, depthwise_grad_weight_last<__nv_bfloat16, 5, 1>
+// instantiate: depthwise<__nv_bfloat16, 1, 4, 3, 2>, depthwise_grad_input<__nv_bfloat16, 1, 4, 3, 2, 1>
+// instantiate: depthwise<__nv_bfloat16, 4, 1, 3, 2>, depthwise_grad_input<__nv_bfloat16, 4, 1, 3, 2, 0>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 4, 1, 3, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 3, 2>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 3, 2>, depthwise_grad_weight_last<__nv_bfloat16, 3, 2>
+// instantiate: depthwise<__nv_bfloat16, 1, 1, 5, 1>, depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 1, 0>
+// instantiate: depthwise<__nv_bfloat16, 1, 4, 5, 1>, depthwise_grad_input<__nv_bfloat16, 1, 4, 5, 1, 0>
+// instantiate: depthwise<__nv_bfloat16, 1, 8, 5, 1>, depthwise_grad_input<__nv_bfloat16, 1, 8, 5, 1, 0>
+// instantiate: depthwise<__nv_bfloat16, 2, 1, 5, 1>, depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 1, 0>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 5, 1>, depthwise_grad_weight<__nv_bfloat16, 4, 5, 1>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 8, 5, 1>, depthwise_grad_weight_last<__nv_bfloat16, 5, 1>
+// instantiate: depthwise<__nv_bfloat16, 1, 1, 5, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 2, 0>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 5, 2, 1>, depthwise<__nv_bfloat16, 1, 4, 5, 2>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 5, 2, 0>, depthwise<__nv_bfloat16, 2, 1, 5, 2>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 2, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 5, 2, 1>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 5, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 5, 2>
 // instantiate: depthwise_grad_weight_last<__nv_bfloat16, 5, 2>, depthwise<__nv_bfloat16, 1, 1, 7, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 1, 7, 2>, depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 1, 0>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 1, 0>, depthwise<__nv_bfloat16, 1, 4, 7, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 7, 1, 0>, depthwise<__nv_bfloat16, 1, 8, 7, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 8, 7, 1, 0>, depthwise<__nv_bfloat16, 2, 1, 7, 1>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 1, 0>, depthwise_grad_weight<__nv_bfloat16, 1, 7, 1>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 1>, depthwise_grad_weight<__nv_bfloat16, 8, 7, 1>
+// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 7, 1>, depthwise<__nv_bfloat16, 1, 1, 7, 2>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 4, 7, 1>, depthwise<__nv_bfloat16, 1, 4, 7, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 7, 1, 0>, depthwise_grad_input<__nv_bfloat16, 1, 4, 7, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 2, 1, 7, 1>, depthwise<__nv_bfloat16, 2, 1, 7, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 1, 0>, depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 0>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 7, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 1, 7, 2>, depthwise_grad_weight<__nv_bfloat16, 4, 7, 1>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 2>, depthwise_grad_weight_last<__nv_bfloat16, 7, 1>
-// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 7, 2>, depthwise_sum_slices<__nv_bfloat16>
+// instantiate: depthwise<__nv_bfloat16, 1, 4, 7, 2>, depthwise_grad_input<__nv_bfloat16, 1, 4, 7, 2, 1>
+// instantiate: depthwise<__nv_bfloat16, 2, 1, 7, 2>, depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 0>
+// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 7, 2>
+// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 2>, depthwise_grad_weight_last<__nv_bfloat16, 7, 2>
+// instantiate: depthwise_sum_slices<__nv_bfloat16>
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
 #include "halves.cuh"
 
-constexpr int rows_of(int V, int C, int S) { return S == 1 ? (C == 1 ? 8 : 4) : (C == 1 ? 4 : 2); }
+constexpr int rows_of(int V, int C, int S) { return S > 1 || C == 8 || (V > 1 && C > 1) ? 4 : 8; }
 
 // What a thread computes: C columns, of a strip of rows, of an image and a channel, or of V > 1 channels that lie last.
 template <int V> struct Place {

@@ -1,6 +1,6 @@
 """Depthwise convolutions, one input and one output channel a group, and their gradients: see `depthwise.cu`.
 
-Images are read as they lie: as planes, or with the channels last in pairs. Each function returns None where it does not serve;
+Images are read as they lie: as planes, or with the channels last in packs. Each function returns None where it does not serve;
 `conv2d.cu` computes the others.
 """
 from __future__ import annotations
@@ -17,8 +17,10 @@ from lucid_kernels.windows import window_counts
 
 _KERNELS = (3, 5, 7)  # as depthwise.cu instantiates them
 _STRIDES = (1, 2)
-_PACK = 2  # neighbouring channels that a thread computes where they lie last
-_COLUMNS = {"f": (4, 2), "e": (4,), "E": (4,), "d": ()}  # that a thread computes of planes whose size the convolution keeps, or divides
+#: Columns that a thread computes, by stride and dtype, of planes whose size the convolution keeps, or divides by the stride.
+_COLUMNS: dict[tuple[int, str], tuple[int, ...]] = {
+    (1, "f"): (4, 2), (1, "e"): (8, 4), (1, "E"): (8, 4), (2, "f"): (2,), (2, "e"): (4,), (2, "E"): (4,)}
+_PAIR = 2  # neighbouring channels that a thread sums the gradient of the weight of, where they lie last
 _LARGEST = 1 << 31  # the kernels count threads, and pixels of a channel, in 32 bits
 # Blocks of a weight gradient, two waves on a large chip and one; constants, so that results do not vary.
 _SLICED, _SLICED_LAST = 1 << 10, 1 << 8
@@ -31,33 +33,40 @@ def _serves(input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride:
     """Whether the kernels have been compiled for it."""
     kernel = weight_shape[2]
     return (input_shape[1] == weight_shape[0] == groups and weight_shape[3] == kernel in _KERNELS
-            and stride[0] == stride[1] in _STRIDES and tuple(dilation) == (1, 1) and math.prod(input_shape) < _LARGEST)  # fmt: skip
+            and stride[0] == stride[1] in _STRIDES and tuple(dilation) == (1, 1)
+            and math.prod(input_shape) < _LARGEST)  # fmt: skip
 
 
-def _rows(columns: int, stride: int) -> int:
-    """Rows that a thread computes, as in depthwise.cu: of results, or of squares of as many pixels as the stride has."""
-    return (8 if columns == 1 else 4) // stride
+def _pack(dtype: Any, kernel: int) -> int:
+    """Neighbouring channels that a thread computes, where they lie last. Of larger kernels the registers hold less."""
+    return 4 if dtype.char in "eE" and kernel == 3 else 2
 
 
-def _columns(large: Any, small: Any, kernel: int, stride: int, padding: Pair, last: bool) -> int:
-    """Columns that a thread computes of the larger and the smaller one of the images of a convolution."""
-    width = small.shape[-1]
-    same = not last and padding[1] == kernel // 2 and large.shape[-1] == stride * width
-    if not same or large.data.ptr % 16 or small.data.ptr % 16:
+def _rows(pack: int, columns: int, stride: int) -> int:
+    """Rows that a thread computes, rows_of in depthwise.cu: of results, or of squares of as many pixels as the stride has."""
+    return 4 if stride > 1 or columns == 8 or (pack > 1 and columns > 1) else 8
+
+
+def _columns(large: Any, small: Any, pack: int, kernel: int, stride: int, padding: Pair) -> int:
+    """Columns that a thread computes of the larger and the smaller one of the images of a convolution, as they lie."""
+    if pack > 1:
+        return 4 if kernel == 3 and stride == 1 and not (small.shape[2] % 4 or large.shape[2] % 4) else 1
+    width = small.shape[3]
+    if padding[1] != kernel // 2 or large.shape[3] != stride * width or large.data.ptr % 16 or small.data.ptr % 16:
         return 1
-    return next((columns for columns in _COLUMNS[small.dtype.char] if not width % columns), 1)
+    return next((columns for columns in _COLUMNS.get((stride, small.dtype.char), ()) if not width % columns), 1)
 
 
-def _as_it_lies(source: Any, out: Any) -> tuple[Any, _channels.Order, Any]:
-    """Images as a kernel reads them: those with the channels last as they are where they can be read in pairs, else as planes.
+def _as_it_lies(source: Any, out: Any, pack: int) -> tuple[Any, _channels.Order, Any]:
+    """Images as a kernel reads them: with the channels last where they lie so and can be read in packs, else as planes.
 
-    Also their order, and `out` where that can be written in pairs.
+    Also their order, and `out` where that can be written in packs.
     """
-    last = _channels.Order(source).last and not source.shape[1] % _PACK and source.dtype != np.float64
-    if not last or _is_apart(_PACK, source):
+    last = _channels.Order(source).last and not source.shape[1] % pack and source.dtype != np.float64
+    if not last or _is_apart(pack, source):
         source = copies.contiguous(source)
     order = _channels.Order(source)
-    return order.inner(source), order, None if order.last and out is not None and _is_apart(_PACK, out) else out
+    return order.inner(source), order, None if order.last and out is not None and _is_apart(pack, out) else out
 
 
 def _is_apart(pack: int, array: Any) -> bool:
@@ -65,14 +74,14 @@ def _is_apart(pack: int, array: Any) -> bool:
     return bool(array.data.ptr % (pack * array.dtype.itemsize))
 
 
-def _launch(name: str, shape: tuple[int, ...], last: bool, arrays: tuple[Any, ...], weight: Any, numbers: tuple[int, ...],
-            threads: int, geometry: tuple[int, ...]) -> None:
-    """Launch a kernel with `threads` threads for each channel of images of this `shape`."""
-    channels, taps = weight.shape[0], weight.shape[2] * weight.shape[3]
-    pack = _PACK if last else 1
-    weight = copies.contiguous(weight.reshape(channels, taps).T if last else weight)
-    threads *= shape[0] * (channels // pack)
-    values = ", ".join(map(str, (pack, *numbers)))
+def _launch(name: str, arrays: tuple[Any, ...], weight: Any, size: tuple[int, ...], pack: int, columns: int, numbers: tuple[int, ...],
+            geometry: tuple[int, ...]) -> None:
+    """Launch a kernel with a thread for each strip of rows and columns of `size` results, or squares; image and channels."""
+    channels, kernel = weight.shape[0], weight.shape[2]
+    strips = launch.ceil_div(size[0], _rows(pack, columns, numbers[0])) * (size[1] // columns)
+    threads = arrays[0].shape[0] * (channels // pack) * strips
+    weight = copies.contiguous(weight.reshape(channels, kernel * kernel).T if pack > 1 else weight)
+    values = ", ".join(map(str, (pack, columns, kernel, *numbers)))
     launch.kernel("depthwise", f"{name}<{launch.ctype(weight.dtype)}, {values}>")(
         (launch.ceil_div(threads, launch.BLOCK),), (launch.BLOCK,),
         (arrays[0], weight, *arrays[1:], np.uint32(threads), *map(np.int32, geometry)),
@@ -83,30 +92,32 @@ def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dil
     """`conv2d`, or None."""
     if not (x.size and _serves(x.shape, weight.shape, stride, dilation, groups)):
         return None
+    kernel, step = weight.shape[2], stride[0]
     size = window_counts(x.shape[2:], weight.shape[2:], stride, padding, dilation)
-    source, order, into = _as_it_lies(x, out)
+    pack = _pack(x.dtype, kernel)
+    source, order, into = _as_it_lies(x, out, pack)
     y = order.result(into, (*x.shape[:2], *size), x.dtype)
     if y.size:
-        kernel, step = weight.shape[2], stride[0]
-        columns = _columns(source, y, kernel, step, padding, order.last)
-        _launch("depthwise", x.shape, order.last, (source, *launch.optional(bias, source), y), weight, (columns, kernel, step),
-                launch.ceil_div(size[0], _rows(columns, step)) * (size[1] // columns), (*x.shape[1:], *size, *padding))
+        pack = pack if order.last else 1
+        _launch("depthwise", (source, *launch.optional(bias, source), y), weight, size, pack,
+                _columns(source, y, pack, kernel, step, padding), (step,), (*x.shape[1:], *size, *padding))
     return order.deliver(y, out)
 
 
 def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair,
                         groups: int, out: Any = None) -> Any:
     """`conv2d_grad_input`, or None."""
-    step = stride[0]
+    kernel, step = weight.shape[2], stride[0]
     phase = padding[0] % step
     if not (g.size and _serves(input_shape, weight.shape, stride, dilation, groups) and padding[1] % step == phase):
         return None
-    source, order, into = _as_it_lies(g, out)
+    pack = _pack(g.dtype, kernel)
+    source, order, into = _as_it_lies(g, out, pack)
     dx = order.result(into, input_shape, g.dtype)
-    kernel, squares = weight.shape[2], [launch.ceil_div(length, step) for length in input_shape[2:]]
-    columns = _columns(dx, source, kernel, step, padding, order.last)
-    _launch("depthwise_grad_input", input_shape, order.last, (source, dx), weight, (columns, kernel, step, phase),
-            launch.ceil_div(squares[0], _rows(columns, step)) * (squares[1] // columns), (*input_shape[1:], *g.shape[2:], *padding))
+    pack = pack if order.last else 1
+    squares = launch.ceil_div(input_shape[2], step), launch.ceil_div(input_shape[3], step)
+    _launch("depthwise_grad_input", (source, dx), weight, squares, pack, _columns(dx, source, pack, kernel, step, padding),
+            (step, phase), (*input_shape[1:], *g.shape[2:], *padding))
     return order.deliver(dx, out)
 
 
@@ -118,10 +129,10 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
     (batch, channels, out_h, out_w), input_size = g.shape, x.shape[2:]
     dw = launch.result(out, weight_shape, g.dtype)
     kernel, step = weight_shape[2], stride[0]
-    lies = [_as_it_lies(array, None)[:2] for array in (g, x)]
+    lies = [_as_it_lies(array, None, _PAIR)[:2] for array in (g, x)]
     if all(order.last for _, order in lies):
         (g, _), (x, _) = lies
-        packs = channels // _PACK
+        packs = channels // _PAIR
         lanes = min(32, 1 << (packs - 1).bit_length())
         across, block = launch.ceil_div(packs, lanes), (lanes, launch.BLOCK // lanes)
         items = batch * launch.ceil_div(out_h, 4) * launch.ceil_div(out_w, 4)
@@ -129,8 +140,8 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
         name = f"depthwise_grad_weight_last<{launch.ctype(g.dtype)}, {kernel}, {step}>"
     else:
         g, x = copies.contiguous(g), copies.contiguous(x)
-        columns, across, block = _columns(x, g, kernel, step, padding, False), channels, (launch.BLOCK, 1)
-        items = batch * launch.ceil_div(out_h, _rows(columns, step)) * (out_w // columns)
+        columns, across, block = _columns(x, g, 1, kernel, step, padding), channels, (launch.BLOCK, 1)
+        items = batch * launch.ceil_div(out_h, _rows(1, columns, step)) * (out_w // columns)
         slices = max(1, min(_SLICED // channels, items // _LEAST_ITEMS))
         name = f"depthwise_grad_weight<{launch.ctype(g.dtype)}, {columns}, {kernel}, {step}>"
     parts = launch.empty((slices, *weight_shape), np.float32 if launch.is_half(dw) else dw.dtype)

@@ -1,27 +1,29 @@
 // The input gradient of convolutions of images with a few channels, such as the first layer of a network: a tile of tensor cores
 // would be almost empty. One group, square kernels.
-// instantiate: few_channels_grad_input<float, 1, 7, 2, 1>, few_channels_grad_input<float, 1, 3, 2, 0>
-// instantiate: few_channels_grad_input<float, 1, 3, 2, 1>, few_channels_grad_input<float, 3, 7, 2, 1>
-// instantiate: few_channels_grad_input<float, 3, 3, 2, 0>, few_channels_grad_input<float, 3, 3, 2, 1>
-// instantiate: few_channels_grad_input<__half, 1, 7, 2, 1>, few_channels_grad_input<__half, 1, 3, 2, 0>
-// instantiate: few_channels_grad_input<__half, 1, 3, 2, 1>, few_channels_grad_input<__half, 3, 7, 2, 1>
-// instantiate: few_channels_grad_input<__half, 3, 3, 2, 0>, few_channels_grad_input<__half, 3, 3, 2, 1>
-// instantiate: few_channels_grad_input<__nv_bfloat16, 1, 7, 2, 1>, few_channels_grad_input<__nv_bfloat16, 1, 3, 2, 0>
-// instantiate: few_channels_grad_input<__nv_bfloat16, 1, 3, 2, 1>, few_channels_grad_input<__nv_bfloat16, 3, 7, 2, 1>
-// instantiate: few_channels_grad_input<__nv_bfloat16, 3, 3, 2, 0>, few_channels_grad_input<__nv_bfloat16, 3, 3, 2, 1>
+// instantiate: few_channels_grad_input<float, 1, 7, 2, 1, 1>, few_channels_grad_input<float, 1, 7, 2, 1, 4>
+// instantiate: few_channels_grad_input<float, 1, 3, 2, 0, 2>, few_channels_grad_input<float, 1, 3, 2, 1, 2>
+// instantiate: few_channels_grad_input<float, 3, 7, 2, 1, 1>, few_channels_grad_input<float, 3, 7, 2, 1, 4>
+// instantiate: few_channels_grad_input<float, 3, 3, 2, 0, 2>, few_channels_grad_input<float, 3, 3, 2, 1, 2>
+// instantiate: few_channels_grad_input<__half, 1, 7, 2, 1, 1>, few_channels_grad_input<__half, 1, 7, 2, 1, 4>
+// instantiate: few_channels_grad_input<__half, 1, 3, 2, 0, 2>, few_channels_grad_input<__half, 1, 3, 2, 1, 2>
+// instantiate: few_channels_grad_input<__half, 3, 7, 2, 1, 1>, few_channels_grad_input<__half, 3, 7, 2, 1, 4>
+// instantiate: few_channels_grad_input<__half, 3, 3, 2, 0, 2>, few_channels_grad_input<__half, 3, 3, 2, 1, 2>
+// instantiate: few_channels_grad_input<__nv_bfloat16, 1, 7, 2, 1, 1>, few_channels_grad_input<__nv_bfloat16, 1, 7, 2, 1, 4>
+// instantiate: few_channels_grad_input<__nv_bfloat16, 1, 3, 2, 0, 2>, few_channels_grad_input<__nv_bfloat16, 1, 3, 2, 1, 2>
+// instantiate: few_channels_grad_input<__nv_bfloat16, 3, 7, 2, 1, 1>, few_channels_grad_input<__nv_bfloat16, 3, 7, 2, 1, 4>
+// instantiate: few_channels_grad_input<__nv_bfloat16, 3, 3, 2, 0, 2>, few_channels_grad_input<__nv_bfloat16, 3, 3, 2, 1, 2>
 // one module an instance
 #include "halves.cuh"
 
 constexpr int THREADS = 128;
-constexpr int strip_squares(int kernel) { return kernel > 3 ? 2 : 4; }
 constexpr int CHUNK = 8;  // channels of the gradient whose weights are in shared memory at a time
 
 // Pixel p of the padded image is reached by the taps k with (p - k) % S == 0, from result (p - k) / S. A thread computes the S x S
 // pixels that differ in which taps reach them, and R such squares below one another, of all C channels. P is pad % S, so that their
 // taps are known here: pixel e of square q has p = (q + pad / S) * S + P + e, and its taps are d * S + P + e, from the results
 // q + pad / S - d.
-template <typename T, int C, int K, int S, int P, int R = strip_squares(K)>
-__global__ void __launch_bounds__(THREADS)
+template <typename T, int C, int K, int S, int P, int R>
+__global__ void __launch_bounds__(THREADS, 1)
 few_channels_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx, unsigned threads, int out_channels,
                         int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
   typedef Accumulator<T> A;

@@ -1,4 +1,4 @@
-"""The input gradient of strided convolutions of images with one channel or three, the first layers of networks: `few_channels.cu`.
+"""The input gradient of strided convolutions of images with one channel or three, as first layers have: `few_channels.cu`.
 
 It is exact. Bound by multiply-adds: of a tile of tensor cores, even the narrowest, it would fill a tenth.
 """
@@ -14,8 +14,9 @@ from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 _CHANNELS = (1, 3)
-#: What few_channels.cu instantiates: kernel, stride, and the padding modulo the stride; and strip_squares.
-_SQUARES = {(7, 2, 1): 2, (3, 2, 0): 4, (3, 2, 1): 4}
+#: What few_channels.cu instantiates: kernel, stride, and the padding modulo the stride; and the squares of a thread.
+_SQUARES = {(7, 2, 1): (4, 1), (3, 2, 0): (2,), (3, 2, 1): (2,)}
+_ENOUGH_THREADS = 1 << 15  # on an H100 more squares for each of fewer threads take longer
 _THREADS = 128
 _LEAST_OUTPUTS = 8
 _LARGEST = 1 << 31  # the kernel counts threads in 32 bits
@@ -34,9 +35,10 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
             or weight.shape[0] < _LEAST_OUTPUTS or tensor_cores.lies_last(g) or math.prod(input_shape) >= _LARGEST):  # fmt: skip
         return None
     dx = launch.result(out, input_shape, g.dtype)
-    strips = launch.ceil_div(launch.ceil_div(input_shape[2], step), squares)
-    threads = input_shape[0] * strips * launch.ceil_div(input_shape[3], step)
-    numbers = ", ".join(map(str, (input_shape[1], kernel, step, phase)))
+    height, columns = launch.ceil_div(input_shape[2], step), input_shape[0] * launch.ceil_div(input_shape[3], step)
+    count = next((count for count in squares if columns * launch.ceil_div(height, count) >= _ENOUGH_THREADS), squares[-1])
+    threads = columns * launch.ceil_div(height, count)
+    numbers = ", ".join(map(str, (input_shape[1], kernel, step, phase, count)))
     launch.kernel("few_channels", f"few_channels_grad_input<{launch.ctype(g.dtype)}, {numbers}>")(
         (launch.ceil_div(threads, _THREADS),), (_THREADS,),
         (copies.contiguous(g), copies.contiguous(weight), dx, np.uint32(threads),

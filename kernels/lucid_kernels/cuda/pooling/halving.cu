@@ -2,25 +2,25 @@
 // results of a row from packs of 16 bytes, or pairs. How many rows there are is free: those beyond the plane do not count.
 // instantiate: max_pool2d_halving<float, 4, 2>, avg_pool2d_halving<float, 4, 2>, avg_pool2d_grad_halving<float, 4, 2>
 // instantiate: max_pool2d_halving<float, 4, 3>, avg_pool2d_halving<float, 4, 3>, avg_pool2d_grad_halving<float, 4, 3>
-// instantiate: max_pool2d_expand<float, 4>, max_pool2d_halving<float, 1, 2>, avg_pool2d_halving<float, 1, 2>
-// instantiate: avg_pool2d_grad_halving<float, 1, 2>, max_pool2d_halving<float, 1, 3>, avg_pool2d_halving<float, 1, 3>
-// instantiate: avg_pool2d_grad_halving<float, 1, 3>, max_pool2d_expand<float, 1>, max_pool2d_halving<double, 2, 2>
+// instantiate: max_pool2d_halving<float, 1, 2>, avg_pool2d_halving<float, 1, 2>, avg_pool2d_grad_halving<float, 1, 2>
+// instantiate: max_pool2d_halving<float, 1, 3>, avg_pool2d_halving<float, 1, 3>, avg_pool2d_grad_halving<float, 1, 3>
+// instantiate: max_pool2d_expand<float, 1>, max_pool2d_expand<float, 2>, max_pool2d_halving<double, 2, 2>
 // instantiate: avg_pool2d_halving<double, 2, 2>, avg_pool2d_grad_halving<double, 2, 2>, max_pool2d_halving<double, 2, 3>
-// instantiate: avg_pool2d_halving<double, 2, 3>, avg_pool2d_grad_halving<double, 2, 3>, max_pool2d_expand<double, 2>
-// instantiate: max_pool2d_halving<double, 1, 2>, avg_pool2d_halving<double, 1, 2>, avg_pool2d_grad_halving<double, 1, 2>
-// instantiate: max_pool2d_halving<double, 1, 3>, avg_pool2d_halving<double, 1, 3>, avg_pool2d_grad_halving<double, 1, 3>
-// instantiate: max_pool2d_expand<double, 1>, max_pool2d_halving<__half, 8, 2>, avg_pool2d_halving<__half, 8, 2>
-// instantiate: avg_pool2d_grad_halving<__half, 8, 2>, max_pool2d_halving<__half, 8, 3>, avg_pool2d_halving<__half, 8, 3>
-// instantiate: avg_pool2d_grad_halving<__half, 8, 3>, max_pool2d_expand<__half, 8>, max_pool2d_halving<__half, 1, 2>
-// instantiate: avg_pool2d_halving<__half, 1, 2>, avg_pool2d_grad_halving<__half, 1, 2>, max_pool2d_halving<__half, 1, 3>
-// instantiate: avg_pool2d_halving<__half, 1, 3>, avg_pool2d_grad_halving<__half, 1, 3>, max_pool2d_expand<__half, 1>
-// instantiate: max_pool2d_halving<__nv_bfloat16, 8, 2>, avg_pool2d_halving<__nv_bfloat16, 8, 2>
-// instantiate: avg_pool2d_grad_halving<__nv_bfloat16, 8, 2>, max_pool2d_halving<__nv_bfloat16, 8, 3>
-// instantiate: avg_pool2d_halving<__nv_bfloat16, 8, 3>, avg_pool2d_grad_halving<__nv_bfloat16, 8, 3>
-// instantiate: max_pool2d_expand<__nv_bfloat16, 8>, max_pool2d_halving<__nv_bfloat16, 1, 2>
+// instantiate: avg_pool2d_halving<double, 2, 3>, avg_pool2d_grad_halving<double, 2, 3>, max_pool2d_halving<double, 1, 2>
+// instantiate: avg_pool2d_halving<double, 1, 2>, avg_pool2d_grad_halving<double, 1, 2>, max_pool2d_halving<double, 1, 3>
+// instantiate: avg_pool2d_halving<double, 1, 3>, avg_pool2d_grad_halving<double, 1, 3>, max_pool2d_expand<double, 1>
+// instantiate: max_pool2d_halving<__half, 8, 2>, avg_pool2d_halving<__half, 8, 2>, avg_pool2d_grad_halving<__half, 8, 2>
+// instantiate: max_pool2d_halving<__half, 8, 3>, avg_pool2d_halving<__half, 8, 3>, avg_pool2d_grad_halving<__half, 8, 3>
+// instantiate: max_pool2d_halving<__half, 1, 2>, avg_pool2d_halving<__half, 1, 2>, avg_pool2d_grad_halving<__half, 1, 2>
+// instantiate: max_pool2d_halving<__half, 1, 3>, avg_pool2d_halving<__half, 1, 3>, avg_pool2d_grad_halving<__half, 1, 3>
+// instantiate: max_pool2d_expand<__half, 1>, max_pool2d_expand<__half, 4>, max_pool2d_halving<__nv_bfloat16, 8, 2>
+// instantiate: avg_pool2d_halving<__nv_bfloat16, 8, 2>, avg_pool2d_grad_halving<__nv_bfloat16, 8, 2>
+// instantiate: max_pool2d_halving<__nv_bfloat16, 8, 3>, avg_pool2d_halving<__nv_bfloat16, 8, 3>
+// instantiate: avg_pool2d_grad_halving<__nv_bfloat16, 8, 3>, max_pool2d_halving<__nv_bfloat16, 1, 2>
 // instantiate: avg_pool2d_halving<__nv_bfloat16, 1, 2>, avg_pool2d_grad_halving<__nv_bfloat16, 1, 2>
 // instantiate: max_pool2d_halving<__nv_bfloat16, 1, 3>, avg_pool2d_halving<__nv_bfloat16, 1, 3>
 // instantiate: avg_pool2d_grad_halving<__nv_bfloat16, 1, 3>, max_pool2d_expand<__nv_bfloat16, 1>
+// instantiate: max_pool2d_expand<__nv_bfloat16, 4>
 // one module an instance
 #include "halves.cuh"
 
@@ -109,7 +109,7 @@ max_pool2d_halving(const T* __restrict__ x, T* __restrict__ y, void* __restrict_
 }
 
 // dx = g where it was the largest of its window of 2x2, by the places of max_pool2d_halving, else 0. Of planes with twice the rows and
-// columns.
+// columns. A thread writes packs of 2 * V pixels.
 template <typename T, int V>
 __global__ void __launch_bounds__(256)
 max_pool2d_expand(const T* __restrict__ g, const unsigned char* __restrict__ places, T* __restrict__ dx, unsigned packs, int out_w) {
@@ -125,13 +125,7 @@ max_pool2d_expand(const T* __restrict__ g, const unsigned char* __restrict__ pla
     A to[2 * V];
 #pragma unroll
     for (int j = 0; j < 2 * V; ++j) to[j] = place.element[j / 2] == 2 * h + j % 2 ? value[j / 2] : A(0);
-    T* target = dx + ((i64)row * 2 + h) * 2 * out_w + 2 * column;
-    if constexpr (V == 1) {
-      store<2>(target, to);
-    } else {
-      store<V>(target, to);
-      store<V>(target + V, to + V);
-    }
+    store<2 * V>(dx + ((i64)row * 2 + h) * 2 * out_w + 2 * column, to);
   }
 }
 

@@ -1,9 +1,9 @@
 """2-d pooling and its gradients on a GPU: see `pool2d.cu`.
 
 All but the gradient of maxima read and write arrays with their channels last as they lie, in packs of 16 bytes. Every input and
-output element is moved once, those of overlapping windows by way of the cache. Indices of maxima are 8 bytes each; those that only
-gradients need are 4, or for windows of 2x2 side by side 1, as on the CPU. The usual windows, which halve planes, have kernels of
-their own: `halving.cu`.
+output element is moved once, those of overlapping windows by way of the cache. Indices of maxima are 8 bytes each; those that
+only gradients need are 4, or for windows of 2x2 side by side 1, as on the CPU. The usual windows, which halve planes, have
+kernels of their own: `halving.cu`.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WARPS_PER_BLOCK = launch.BLOCK // 32
 _LARGE_WINDOW = 64  # pixels from which a warp, not a thread, averages a window of adaptive pooling
 _LARGEST = 1 << 31  # halving.cu counts in 32 bits
 #: The windows of halving.cu: kernel and padding.
-_HALVING = {((2, 2), (0, 0)): 2, ((3, 3), (1, 1)): 3}
+_HALVING: dict[tuple[tuple[int, ...], ...], int] = {((2, 2), (0, 0)): 2, ((3, 3), (1, 1)): 3}
 _BAD_INDEX = launch.error_code("max pooling: index {value} is out of range for a plane of {limit} elements")
 
 
@@ -33,7 +33,8 @@ def _gather(name: str, order: channels.Order, shape: tuple[int, ...], arrays: tu
     )
 
 
-def _halving_pack(order: channels.Order, x: Any, y: Any, window: tuple[tuple[int, int], ...], *others: Any) -> tuple[int, int] | None:
+def _halving_pack(order: channels.Order, x: Any, y: Any, window: tuple[tuple[int, int], ...], *others: Any
+                  ) -> tuple[int, int] | None:
     """The results of a thread of halving.cu, and the side of its windows; None where that does not serve.
 
     x is the larger one of two arrays (N, C, H, W), y the smaller one; `window` is kernel, stride, padding and dilation.
@@ -49,7 +50,7 @@ def _halving_pack(order: channels.Order, x: Any, y: Any, window: tuple[tuple[int
     return None if x.data.ptr % (2 * x.dtype.itemsize) else (1, side)
 
 
-def _halve(name: str, arrays: tuple[Any, ...], packs: int, sizes: tuple[int, int], *scalars: Any) -> None:
+def _halve(name: str, arrays: tuple[Any, ...], packs: int, sizes: tuple[int, ...], *scalars: Any) -> None:
     """Launch a kernel of halving.cu with a thread for each of `packs`."""
     numbers = ", ".join(map(str, sizes))
     launch.kernel("halving", f"{name}<{launch.ctype(arrays[0].dtype)}, {numbers}>")(
@@ -94,7 +95,8 @@ def max_pool2d(
             packs = y.size // halving[0]
             _halve("max_pool2d_halving", (x, y, indices), packs, halving, size, np.uint32(packs), *sizes, np.int32(relu))
         else:
-            _gather("max_pool2d", order, shape, (x, y, indices), *sizes, *_ints(*kernel_size, *stride, *padding, *dilation, relu), size)
+            numbers = _ints(*kernel_size, *stride, *padding, *dilation, relu)
+            _gather("max_pool2d", order, shape, (x, y, indices), *sizes, *numbers, size)
     return order.deliver(y, out_y), order.deliver(indices, out_indices)
 
 
@@ -130,14 +132,16 @@ def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu:
         whole = not order.last and g.size and dx.shape[2] == 2 * g.shape[2]
         halving = _halving_pack(order, dx, g, ((2, 2), (2, 2), (0, 0), (1, 1)), places) if whole else None
         if halving is not None:
-            packs = g.size // halving[0]
-            _halve("max_pool2d_expand", (g, places, dx), packs, halving[:1], np.uint32(packs), np.int32(g.shape[3]))
+            pack = max(1, halving[0] // 2)  # 16 bytes of dx
+            packs = g.size // pack
+            _halve("max_pool2d_expand", (g, places, dx), packs, (pack,), np.uint32(packs), np.int32(g.shape[3]))
         else:
             pack = rows.pack(input_shape[1], g, dx) if order.last else 1
             packs = math.prod(input_shape) // pack
             launch.kernel("pool2d", f"max_pool2d_spread<{launch.ctype(g.dtype)}, {pack}>")(
                 *launch.grid_1d(packs),
-                (g, places, dx, np.int64(packs), np.int64(input_shape[1] if order.last else 0), *_ints(*input_shape[2:], *indices.shape[2:])),
+                (g, places, dx, np.int64(packs), np.int64(input_shape[1] if order.last else 0),
+                 *_ints(*input_shape[2:], *indices.shape[2:])),
             )
     return order.deliver(dx, out)
 
@@ -158,7 +162,8 @@ def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool, 
         launch.kernel("pool2d", f"max_pool2d_grad<{launch.ctype(g.dtype)}>")(
             launch.grid_cap(launch.ceil_div(planes * bands, _WARPS_PER_BLOCK)),
             (launch.BLOCK,),
-            (copies.contiguous(g), copies.contiguous(indices), np.int32(indices.dtype.itemsize), sums, dx, np.int64(planes), np.int64(in_size),
+            (copies.contiguous(g), copies.contiguous(indices), np.int32(indices.dtype.itemsize), sums, dx,
+             np.int64(planes), np.int64(in_size),
              np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), np.int32(relu), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)
@@ -171,7 +176,8 @@ def max_pool2d_gather(x: Any, indices: Any, *, out: Any = None) -> Any:
         launch.kernel("pool2d", f"max_pool2d_gather<{launch.ctype(x.dtype)}>")(
             *launch.grid_1d(y.size),
             (copies.contiguous(x), copies.contiguous(indices), np.int32(indices.dtype.itemsize), y, _planes(x.shape),
-             np.int64(x.shape[2] * x.shape[3]), np.int64(indices.shape[2] * indices.shape[3]), *_ints(x.shape[3], indices.shape[3]),
+             np.int64(x.shape[2] * x.shape[3]), np.int64(indices.shape[2] * indices.shape[3]),
+             *_ints(x.shape[3], indices.shape[3]),
              launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(y, out)
@@ -193,7 +199,8 @@ def avg_pool2d(
     order, shape = channels.Order(x), (*x.shape[:2], *hw)
     y = order.result(out, shape, x.dtype)
     if y.size:
-        x, sizes, divisor = order.inner(x), _ints(*x.shape[2:], *hw), (np.int32(count_include_pad), np.int64(divisor_override or 0))
+        divisor = np.int32(count_include_pad), np.int64(divisor_override or 0)
+        x, sizes = order.inner(x), _ints(*x.shape[2:], *hw)
         halving = _halving_pack(order, x, y, (kernel_size, stride, padding, (1, 1)))
         if halving is not None:
             packs = y.size // halving[0]
@@ -220,7 +227,8 @@ def avg_pool2d_grad(
     order = channels.Order(g)
     dx = order.result(out, input_shape, g.dtype)
     if dx.size:
-        g, sizes, divisor = order.inner(g), _ints(*input_shape[2:], *hw), (np.int32(count_include_pad), np.int64(divisor_override or 0))
+        divisor = np.int32(count_include_pad), np.int64(divisor_override or 0)
+        g, sizes = order.inner(g), _ints(*input_shape[2:], *hw)
         halving = _halving_pack(order, dx, g, (kernel_size, stride, padding, (1, 1))) if g.size else None
         if halving is not None:
             packs = dx.size // (2 * halving[0])

@@ -22,10 +22,14 @@ TOLERANCE = {"float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", ml_dtypes.bfloat16], ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("case", CASES)
-def test_values(cp, schedule, case, dtype):
-    from lucid_kernels.cuda.convolution import conv2d
+@pytest.mark.parametrize("enough", [1, None])
+def test_values(cp, monkeypatch, schedule, case, dtype, enough):
+    """With `enough` for one thread the most squares for each."""
+    from lucid_kernels.cuda.convolution import conv2d, few_channels
     from lucid_kernels.cuda.runtime import launch
 
+    if enough is not None:
+        monkeypatch.setattr(few_channels, "_ENOUGH_THREADS", enough)
     shape, outs, kernel, padding = CASES[case]
     keywords = {"stride": (2, 2), "padding": padding, "dilation": (1, 1), "groups": 1}
     rng = np.random.default_rng(5)
