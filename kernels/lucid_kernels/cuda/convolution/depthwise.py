@@ -74,8 +74,8 @@ def _is_apart(pack: int, array: Any) -> bool:
     return bool(array.data.ptr % (pack * array.dtype.itemsize))
 
 
-def _launch(name: str, arrays: tuple[Any, ...], weight: Any, size: tuple[int, ...], pack: int, columns: int, numbers: tuple[int, ...],
-            geometry: tuple[int, ...]) -> None:
+def _launch(name: str, arrays: tuple[Any, ...], weight: Any, size: tuple[int, ...], pack: int, columns: int,
+            numbers: tuple[int, ...], geometry: tuple[int, ...]) -> None:
     """Launch a kernel with a thread for each strip of rows and columns of `size` results, or squares; image and channels."""
     channels, kernel = weight.shape[0], weight.shape[2]
     strips = launch.ceil_div(size[0], _rows(pack, columns, numbers[0])) * (size[1] // columns)
