@@ -29,7 +29,7 @@ CASES = {
     "7x7, two columns": ((2, 2, 6, 6), 7, 1, (2, 3)),
     "7x7, four columns, stride": ((1, 2, 15, 16), 7, 2, (3, 3)),
     "3x3, more channels than lanes": ((1, 70, 5, 6), 3, 1, (1, 1)),
-    "3x3, many images": ((70, 1, 12, 32), 3, 1, (1, 1)),
+    "3x3, many images": ((70, 2, 12, 32), 3, 1, (1, 1)),
     "3x3, eight columns": ((1, 2, 9, 24), 3, 1, (1, 1)),
     "3x3, packs of four": ((1, 8, 6, 8), 3, 1, (1, 1)),
     "one pixel": ((3, 2, 1, 1), 3, 1, (1, 1)),
