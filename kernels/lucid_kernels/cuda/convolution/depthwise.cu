@@ -31,24 +31,9 @@
 // instantiate: depthwise_grad_input<float, 1, 4, 7, 1, 0>, depthwise<float, 2, 1, 7, 1>
 // instantiate: depthwise_grad_input<float, 2, 1, 7, 1, 0>, depthwise_grad_weight<float, 1, 7, 1>
 // instantiate: depthwise_grad_weight<float, 2, 7, 1>, depthwise_grad_weight<float, 4, 7, 1>
-// instantiate: depthwise_grad_weight_last<float, 7, 1>, depthwise<float, 1, 1, 7, 2>
-// instantiate: depthwise_grad_input<float, 1, 1, 7, 2, 0>, depthwise_grad_input<float, 1, 1, 7, 2, 1>
-// instantiate: depthwise<float, 1, 2, 7, 2>, depthwise_grad_input<float, 1, 2, 7, 2, 1>, depthwise<float, 2, 1, 7, 2>
-// instantiate: depthwise_grad_input<float, 2, 1, 7, 2, 0>, depthwise_grad_input<float, 2, 1, 7, 2, 1>
-// instantiate: depthwise_grad_weight<float, 1, 7, 2>, depthwise_grad_weight<float, 2, 7, 2>
-// instantiate: depthwise_grad_weight_last<float, 7, 2>, depthwise_sum_slices<float>, depthwise<double, 1, 1, 3, 1>
-// instantiate: depthwise_grad_input<double, 1, 1, 3, 1, 0>, depthwise_grad_weight<double, 1, 3, 1>
-// instantiate: depthwise<double, 1, 1, 3, 2>, depthwise_grad_input<double, 1, 1, 3, 2, 0>
-// instantiate: depthwise_grad_input<double, 1, 1, 3, 2, 1>, depthwise_grad_weight<double, 1, 3, 2>
-// instantiate: depthwise<double, 1, 1, 5, 1>, depthwise_grad_input<double, 1, 1, 5, 1, 0>
-// instantiate: depthwise_grad_weight<double, 1, 5, 1>, depthwise<double, 1, 1, 5, 2>
-// instantiate: depthwise_grad_input<double, 1, 1, 5, 2, 0>, depthwise_grad_input<double, 1, 1, 5, 2, 1>
-// instantiate: depthwise_grad_weight<double, 1, 5, 2>, depthwise<double, 1, 1, 7, 1>
-// instantiate: depthwise_grad_input<double, 1, 1, 7, 1, 0>, depthwise_grad_weight<double, 1, 7, 1>
-// instantiate: depthwise<double, 1, 1, 7, 2>, depthwise_grad_input<double, 1, 1, 7, 2, 0>
-// instantiate: depthwise_grad_input<double, 1, 1, 7, 2, 1>, depthwise_grad_weight<double, 1, 7, 2>
-// instantiate: depthwise_sum_slices<double>, depthwise<__half, 1, 1, 3, 1>, depthwise_grad_input<__half, 1, 1, 3, 1, 0>
-// instantiate: depthwise<__half, 1, 4, 3, 1>, depthwise_grad_input<__half, 1, 4, 3, 1, 0>, depthwise<__half, 1, 8, 3, 1>
+// instantiate: depthwise_grad_weight_last<float, 7, 1>, depthwise_sum_slices<float>, depthwise<__half, 1, 1, 3, 1>
+// instantiate: depthwise_grad_input<__half, 1, 1, 3, 1, 0>, depthwise<__half, 1, 4, 3, 1>
+// instantiate: depthwise_grad_input<__half, 1, 4, 3, 1, 0>, depthwise<__half, 1, 8, 3, 1>
 // instantiate: depthwise_grad_input<__half, 1, 8, 3, 1, 0>, depthwise<__half, 4, 1, 3, 1>
 // instantiate: depthwise_grad_input<__half, 4, 1, 3, 1, 0>, depthwise<__half, 4, 4, 3, 1>
 // instantiate: depthwise_grad_input<__half, 4, 4, 3, 1, 0>, depthwise_grad_weight<__half, 1, 3, 1>
@@ -75,12 +60,7 @@
 // instantiate: depthwise_grad_input<__half, 1, 8, 7, 1, 0>, depthwise<__half, 2, 1, 7, 1>
 // instantiate: depthwise_grad_input<__half, 2, 1, 7, 1, 0>, depthwise_grad_weight<__half, 1, 7, 1>
 // instantiate: depthwise_grad_weight<__half, 4, 7, 1>, depthwise_grad_weight<__half, 8, 7, 1>
-// instantiate: depthwise_grad_weight_last<__half, 7, 1>, depthwise<__half, 1, 1, 7, 2>
-// instantiate: depthwise_grad_input<__half, 1, 1, 7, 2, 0>, depthwise_grad_input<__half, 1, 1, 7, 2, 1>
-// instantiate: depthwise<__half, 1, 4, 7, 2>, depthwise_grad_input<__half, 1, 4, 7, 2, 1>, depthwise<__half, 2, 1, 7, 2>
-// instantiate: depthwise_grad_input<__half, 2, 1, 7, 2, 0>, depthwise_grad_input<__half, 2, 1, 7, 2, 1>
-// instantiate: depthwise_grad_weight<__half, 1, 7, 2>, depthwise_grad_weight<__half, 4, 7, 2>
-// instantiate: depthwise_grad_weight_last<__half, 7, 2>, depthwise_sum_slices<__half>, depthwise<__nv_bfloat16, 1, 1, 3, 1>
+// instantiate: depthwise_grad_weight_last<__half, 7, 1>, depthwise_sum_slices<__half>, depthwise<__nv_bfloat16, 1, 1, 3, 1>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 3, 1, 0>, depthwise<__nv_bfloat16, 1, 4, 3, 1>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 4, 3, 1, 0>, depthwise<__nv_bfloat16, 1, 8, 3, 1>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 8, 3, 1, 0>, depthwise<__nv_bfloat16, 4, 1, 3, 1>
@@ -110,13 +90,7 @@
 // instantiate: depthwise_grad_input<__nv_bfloat16, 1, 8, 7, 1, 0>, depthwise<__nv_bfloat16, 2, 1, 7, 1>
 // instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 1, 0>, depthwise_grad_weight<__nv_bfloat16, 1, 7, 1>
 // instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 1>, depthwise_grad_weight<__nv_bfloat16, 8, 7, 1>
-// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 7, 1>, depthwise<__nv_bfloat16, 1, 1, 7, 2>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 2, 0>, depthwise_grad_input<__nv_bfloat16, 1, 1, 7, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 1, 4, 7, 2>, depthwise_grad_input<__nv_bfloat16, 1, 4, 7, 2, 1>
-// instantiate: depthwise<__nv_bfloat16, 2, 1, 7, 2>, depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 0>
-// instantiate: depthwise_grad_input<__nv_bfloat16, 2, 1, 7, 2, 1>, depthwise_grad_weight<__nv_bfloat16, 1, 7, 2>
-// instantiate: depthwise_grad_weight<__nv_bfloat16, 4, 7, 2>, depthwise_grad_weight_last<__nv_bfloat16, 7, 2>
-// instantiate: depthwise_sum_slices<__nv_bfloat16>
+// instantiate: depthwise_grad_weight_last<__nv_bfloat16, 7, 1>, depthwise_sum_slices<__nv_bfloat16>
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.

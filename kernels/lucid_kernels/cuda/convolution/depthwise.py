@@ -1,7 +1,7 @@
 """Depthwise convolutions, one input and one output channel a group, and their gradients: see `depthwise.cu`.
 
 Images are read as they lie: as planes, or with the channels last in packs. Each function returns None where it does not serve;
-`conv2d.cu` computes the others.
+`conv2d.cu` computes the others, and float64.
 """
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from lucid_kernels.cuda.runtime import channels as _channels
 from lucid_kernels.cuda.runtime import launch
 from lucid_kernels.windows import window_counts
 
-_KERNELS = (3, 5, 7)  # as depthwise.cu instantiates them
-_STRIDES = (1, 2)
+_WINDOWS = {(3, 1), (3, 2), (5, 1), (5, 2), (7, 1)}  # side and stride, as depthwise.cu instantiates them
 #: Columns that a thread computes, by stride and dtype, of planes whose size the convolution keeps, or divides by the stride.
 _COLUMNS: dict[tuple[int, str], tuple[int, ...]] = {
     (1, "f"): (4, 2), (1, "e"): (8, 4), (1, "E"): (8, 4), (2, "f"): (2,), (2, "e"): (4,), (2, "E"): (4,)}
@@ -29,11 +28,12 @@ _LEAST_ITEMS = 2 * launch.BLOCK  # of a slice: fewer would be all reduction
 Pair = tuple[int, int]
 
 
-def _serves(input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, dilation: Pair, groups: int) -> bool:
-    """Whether the kernels have been compiled for it."""
-    kernel = weight_shape[2]
-    return (input_shape[1] == weight_shape[0] == groups and weight_shape[3] == kernel in _KERNELS
-            and stride[0] == stride[1] in _STRIDES and tuple(dilation) == (1, 1)
+def _serves(x: Any, input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, dilation: Pair, groups: int
+            ) -> bool:
+    """Whether the kernels have been compiled for it; x is an image of the convolution."""
+    side, step = weight_shape[2], stride[0]
+    return (x.size > 0 and x.dtype != np.float64 and input_shape[1] == weight_shape[0] == groups and weight_shape[3] == side
+            and stride[1] == step and (side, step) in _WINDOWS and tuple(dilation) == (1, 1)
             and math.prod(input_shape) < _LARGEST)  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def _as_it_lies(source: Any, out: Any, pack: int) -> tuple[Any, _channels.Order,
 
     Also their order, and `out` where that can be written in packs.
     """
-    last = _channels.Order(source).last and not source.shape[1] % pack and source.dtype != np.float64
+    last = _channels.Order(source).last and not source.shape[1] % pack
     if not last or _is_apart(pack, source):
         source = copies.contiguous(source)
     order = _channels.Order(source)
@@ -90,7 +90,7 @@ def _launch(name: str, arrays: tuple[Any, ...], weight: Any, size: tuple[int, ..
 
 def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int, out: Any = None) -> Any:
     """`conv2d`, or None."""
-    if not (x.size and _serves(x.shape, weight.shape, stride, dilation, groups)):
+    if not _serves(x, x.shape, weight.shape, stride, dilation, groups):
         return None
     kernel, step = weight.shape[2], stride[0]
     size = window_counts(x.shape[2:], weight.shape[2:], stride, padding, dilation)
@@ -109,7 +109,7 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
     """`conv2d_grad_input`, or None."""
     kernel, step = weight.shape[2], stride[0]
     phase = padding[0] % step
-    if not (g.size and _serves(input_shape, weight.shape, stride, dilation, groups) and padding[1] % step == phase):
+    if padding[1] % step != phase or not _serves(g, input_shape, weight.shape, stride, dilation, groups):
         return None
     pack = _pack(g.dtype, kernel)
     source, order, into = _as_it_lies(g, out, pack)
@@ -124,7 +124,7 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
 def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair,
                          groups: int, out: Any = None) -> Any:
     """`conv2d_grad_weight`, or None."""
-    if not (g.size and _serves(x.shape, weight_shape, stride, dilation, groups)):
+    if not _serves(g, x.shape, weight_shape, stride, dilation, groups):
         return None
     (batch, channels, out_h, out_w), input_size = g.shape, x.shape[2:]
     dw = launch.result(out, weight_shape, g.dtype)
@@ -144,7 +144,7 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
         items = batch * launch.ceil_div(out_h, _rows(1, columns, step)) * (out_w // columns)
         slices = max(1, min(_SLICED // channels, items // _LEAST_ITEMS))
         name = f"depthwise_grad_weight<{launch.ctype(g.dtype)}, {columns}, {kernel}, {step}>"
-    parts = launch.empty((slices, *weight_shape), np.float32 if launch.is_half(dw) else dw.dtype)
+    parts = launch.empty((slices, *weight_shape), np.float32)
     geometry = (slices, batch, channels, *input_size, out_h, out_w, *padding)
     launch.kernel("depthwise", name)((across * slices,), block, (g, x, parts, *map(np.int32, geometry)))
     launch.kernel("depthwise", f"depthwise_sum_slices<{launch.ctype(g.dtype)}>")(
