@@ -31,7 +31,7 @@ def check_tiles() -> None:
 
 
 def check_direct() -> None:
-    check_conv("depthwise", "depthwise, long sum", "multiplier")
+    check_conv("pairs of channels", "pairs of channels, long sum", "multiplier")
 
 
 def check_slices() -> None:
@@ -266,7 +266,7 @@ MUTATIONS = [
     ),
     Mutation(POOL, "only the first lane adds", r"rest &= rest - 1\)", "rest = 0)", check_max_grad),
     Mutation(POOL, "no lane is first", r"first == lane", "first == lane + 1", check_max_grad),
-    Mutation(POOL, "tail", r"i < out_size \? indices", "i <= out_size ? indices", check_max_grad),
+    Mutation(POOL, "tail", r"i < out_size \? load_index", "i <= out_size ? load_index", check_max_grad),
     Mutation(POOL, "unpooling adds", r"add \? sum \+ term : term", "sum + term", check_max_grad),
     Mutation(POOL, "half a warp", r"0xffffffffu, target, source", "0x0000ffffu, target, source", check_max_grad),
     Mutation(

@@ -1,6 +1,8 @@
 """Convolution of images and volumes.
 
-`conv2d`: forward, and the gradients of input, weight and bias; chooses between tensor cores and `conv2d.cu`.
+`conv2d`: forward, and the gradients of input, weight and bias; chooses among the following and `conv2d.cu`.
+`depthwise`: one channel a group; bound by memory.
+`few_channels`: the input gradient of strided convolutions of images with one channel or three.
 `composed`: 3-d convolution, and convolution with ReLU and a residual, where tensor cores serve.
 `tensor_cores`: the launcher of `conv_product.cu` (forward and input gradient), `conv_grad_weight.cu` and `conv_pack.cu`.
 `problem`: a convolution as a product of which tile and slices are chosen.

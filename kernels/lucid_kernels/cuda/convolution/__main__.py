@@ -43,7 +43,7 @@ def main() -> None:
     dtype = np.dtype({"bfloat16": ml_dtypes.bfloat16}.get(options.dtype, options.dtype))
     tf32.convolutions = not options.exact
     if not fits(dtype, geometry):
-        print("conv2d.cu: groups of few channels, or too large for the kernels for tensor cores")
+        print("depthwise.cu or conv2d.cu: groups of few channels, or too large for the kernels for tensor cores")
         return
     for problem in problems(dtype, geometry, options.channels_last):
         print(problem.sort)

@@ -1,8 +1,9 @@
 """2-d convolution and its gradients: on tensor cores (`tensor_cores`) where these serve, else exact, by `conv2d.cu`.
 
-Exact are float64, float32 where TF32 is not allowed, and groups of a few channels (depthwise), of which a tile of tensor cores
-would be almost empty. The kernels for a few channels take halves as they are; the tiles, which halves come to without tensor
-cores only, are for float and double.
+The usual windows of depthwise convolutions (`depthwise`), and the input gradient of the usual first layers (`few_channels`), have
+kernels of their own, which are exact too. So are float64, float32 where TF32 is not allowed, and groups of a few channels, of
+which a tile of tensor cores would be almost empty. The kernels for a few channels take halves as they are; the tiles, which
+halves come to without tensor cores only, are for float and double.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.convolution import tensor_cores
+from lucid_kernels.cuda.convolution import depthwise, few_channels, tensor_cores
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.reduction.reduce import channel_sums
 from lucid_kernels.cuda.runtime import launch
@@ -55,7 +56,9 @@ def conv2d(
 ) -> Any:
     """Cross-correlation of `x` (N, C, H, W) with `weight` (O, C/groups, KH, KW), plus `bias` (O,) or None."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
-    y = tensor_cores.convolve(x, weight, bias, **attributes)
+    y = depthwise.convolve(x, weight, bias, **attributes)
+    if y is None:
+        y = tensor_cores.convolve(x, weight, bias, **attributes)
     if y is not None:
         return y
     direct = weight.shape[0] // groups < _FEW_CHANNELS
@@ -95,7 +98,11 @@ def conv2d_grad_input(
 ) -> Any:
     """Gradient of `conv2d` with respect to `x`, of shape `input_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
-    dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    dx = depthwise.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    if dx is None:
+        dx = few_channels.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
+    if dx is None:
+        dx = tensor_cores.convolve_grad_input(g, weight, input_shape=input_shape, **attributes)
     if dx is not None:
         return dx
     direct = weight.shape[1] < _FEW_CHANNELS
@@ -139,7 +146,9 @@ def conv2d_grad_weight(
 ) -> Any:
     """Gradient of `conv2d` with respect to `weight`, of shape `weight_shape`."""
     attributes: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "out": out}
-    dw = tensor_cores.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
+    dw = depthwise.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
+    if dw is None:
+        dw = tensor_cores.convolve_grad_weight(g, x, weight_shape=weight_shape, **attributes)
     if dw is not None:
         return dw
     direct = weight_shape[0] // groups < _FEW_CHANNELS and math.prod(weight_shape[1:]) <= _FEW_TAPS

@@ -1,4 +1,4 @@
 """Pooling of images.
 
-`pool2d`: maxima, averages, adaptive ones, and the gradients.
+`pool2d`: maxima, averages, adaptive ones, and the gradients; those that halve the width of planes by `halving.cu`.
 """

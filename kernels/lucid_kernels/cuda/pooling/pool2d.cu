@@ -21,6 +21,9 @@
 // instantiate: adaptive_avg_pool2d_warp<float, 4>, adaptive_avg_pool2d_warp<float, 1>, adaptive_avg_pool2d_warp<double, 2>
 // instantiate: adaptive_avg_pool2d_warp<double, 1>, adaptive_avg_pool2d_warp<__half, 8>, adaptive_avg_pool2d_warp<__half, 1>
 // instantiate: adaptive_avg_pool2d_warp<__nv_bfloat16, 8>, adaptive_avg_pool2d_warp<__nv_bfloat16, 1>
+// instantiate: max_pool2d_spread<float, 4>, max_pool2d_spread<float, 1>, max_pool2d_spread<double, 2>, max_pool2d_spread<double, 1>
+// instantiate: max_pool2d_spread<__half, 8>, max_pool2d_spread<__half, 1>, max_pool2d_spread<__nv_bfloat16, 8>
+// instantiate: max_pool2d_spread<__nv_bfloat16, 1>
 // one module an instance
 //
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
@@ -31,8 +34,12 @@
 template <int N> struct Place {
   i64 h, w, base, step;
   __device__ __forceinline__ Place(i64 e, i64 channels, int out_h, int out_w, i64 in_size) : base(0), step(1) {
+    if (e >> 32) place<i64>(e, channels, out_h, out_w, in_size);
+    else place<unsigned>((unsigned)e, (unsigned)channels, out_h, out_w, in_size);  // the long division takes five times as long
+  }
+  template <typename I> __device__ __forceinline__ void place(I e, I channels, I out_h, I out_w, i64 in_size) {
     if (channels) {
-      const i64 packs = channels / N;
+      const I packs = channels / N;
       base = e % packs * N;
       step = channels;
       e /= packs;
@@ -47,6 +54,15 @@ template <int N> struct Place {
 template <int N, typename A> __device__ __forceinline__ void fill(A (&values)[N], A value) {
 #pragma unroll
   for (int j = 0; j < N; ++j) values[j] = value;
+}
+
+// ---- indices of maxima: 8 or 4 bytes; or 1, the place of the maximum in a window of 2x2, and 4 for none ---------
+__device__ __forceinline__ i64 load_index(const void* indices, i64 at, int size) {
+  return size == 4 ? ((const int*)indices)[at] : ((const i64*)indices)[at];
+}
+__device__ __forceinline__ void store_index(void* indices, i64 at, i64 index, int size) {
+  if (size == 4) ((int*)indices)[at] = (int)index;
+  else ((i64*)indices)[at] = index;
 }
 
 // ---- max -------------------------------------------------------------------------------------------------------
@@ -64,9 +80,9 @@ __device__ __forceinline__ void take_maxima(const T* from, i64 place, Accumulato
 
 template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
-max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 packs, i64 channels, int in_h, int in_w,
+max_pool2d(const T* __restrict__ x, T* __restrict__ y, void* __restrict__ indices, i64 packs, i64 channels, int in_h, int in_w,
            int out_h, int out_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w,
-           int dilation_h, int dilation_w, int relu) {
+           int dilation_h, int dilation_w, int relu, int index_size) {
   typedef Accumulator<T> A;
   GRID_STRIDE(e, packs) {
     const Place<N> out(e, channels, out_h, out_w, (i64)in_h * in_w);
@@ -85,7 +101,13 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
         take_maxima(x + out.base + (h * in_w + w) * out.step, h * in_w + w, best, where);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      indices[e * N + j] = relu && best[j] <= A(0) ? -1 : where[j];
+      const bool none = relu && best[j] <= A(0);
+      if (index_size == 1) {
+        const i64 place = where[j] - (out.h * 2 * in_w + out.w * 2);
+        ((unsigned char*)indices)[e * N + j] = none ? 4 : place < in_w ? place : place - in_w + 2;
+      } else {
+        store_index(indices, e * N + j, none ? -1 : where[j], index_size);
+      }
       if (relu && best[j] < A(0)) best[j] = A(0);
     }
     store<N>(y + e * N, best);
@@ -99,8 +121,8 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
 // is cut into bands only to have enough warps when there are few planes; the result does not depend on it.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
-max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, Accumulator<T>* sums, T* dx, i64 planes, i64 in_size,
-                i64 out_size, int bands, int add, int relu, int* flag, int code) {
+max_pool2d_grad(const T* __restrict__ g, const void* __restrict__ indices, int index_size, Accumulator<T>* sums, T* dx, i64 planes,
+                i64 in_size, i64 out_size, int bands, int add, int relu, int* flag, int code) {
   typedef Accumulator<T> A;
   const int lane = threadIdx.x & 31;
   const i64 band_size = (in_size + bands - 1) / bands;
@@ -113,7 +135,7 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, Accumu
     __syncwarp();  // the zeros of other lanes are added to below
     for (i64 i0 = 0; i0 < out_size; i0 += 32) {
       const i64 i = i0 + lane;
-      const i64 target = i < out_size ? indices[plane * out_size + i] : -1;
+      const i64 target = i < out_size ? load_index(indices, plane * out_size + i, index_size) : -1;
       if (i < out_size && (target < (relu ? -1 : 0) || target >= in_size)) set_error(flag, code, target, in_size);
       const bool mine = target >= begin && target < end;
       const unsigned takers = __ballot_sync(0xffffffffu, mine);
@@ -139,17 +161,45 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, Accumu
   }
 }
 
+// dx = g where it was the largest of its window of 2x2, by indices of 1 byte; else 0.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+max_pool2d_spread(const T* __restrict__ g, const unsigned char* __restrict__ places, T* __restrict__ dx, i64 packs, i64 channels,
+                  int in_h, int in_w, int out_h, int out_w) {
+  typedef Accumulator<T> A;
+  GRID_STRIDE(e, packs) {
+    const Place<N> in(e, channels, in_h, in_w, (i64)out_h * out_w);
+    A value[N];
+    fill(value, A(0));
+    if (in.h / 2 < out_h && in.w / 2 < out_w) {
+      const i64 at = in.base + (in.h / 2 * out_w + in.w / 2) * in.step;
+      load<N>(g + at, value);
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        if (places[at + j] != in.h % 2 * 2 + in.w % 2) value[j] = A(0);
+    }
+    store<N>(dx + e * N, value);
+  }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
-max_pool2d_gather(const T* __restrict__ x, const i64* __restrict__ indices, T* __restrict__ y, i64 planes, i64 in_size,
-                  i64 out_size, int* flag, int code) {
+max_pool2d_gather(const T* __restrict__ x, const void* __restrict__ indices, int index_size, T* __restrict__ y, i64 planes,
+                  i64 in_size, i64 out_size, int in_w, int out_w, int* flag, int code) {
   GRID_STRIDE(e, planes * out_size) {
-    const i64 index = indices[e];
+    const T* plane = x + e / out_size * in_size;
+    if (index_size == 1) {
+      const int place = ((const unsigned char*)indices)[e];
+      const i64 h = e % out_size / out_w * 2 + place / 2, w = e % out_w * 2 + place % 2;
+      y[e] = place == 4 ? narrowed<T>(0) : plane[h * in_w + w];
+      continue;
+    }
+    const i64 index = load_index(indices, e, index_size);
     if (index < 0 || index >= in_size) {
       set_error(flag, code, index, in_size);
       y[e] = narrowed<T>(0);
     } else {
-      y[e] = x[e / out_size * in_size + index];
+      y[e] = plane[index];
     }
   }
 }

@@ -1,7 +1,9 @@
 """2-d pooling and its gradients on a GPU: see `pool2d.cu`.
 
 All but the gradient of maxima read and write arrays with their channels last as they lie, in packs of 16 bytes. Every input and
-output element is moved once, those of overlapping windows by way of the cache; indices of maxima are 8 bytes each.
+output element is moved once, those of overlapping windows by way of the cache. Indices of maxima are 8 bytes each; those that
+only gradients need are 4, or for windows of 2x2 side by side 1, as on the CPU. The usual windows, which halve planes, have
+kernels of their own: `halving.cu`.
 """
 from __future__ import annotations
 
@@ -16,6 +18,9 @@ from lucid_kernels.windows import window_counts
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32
 _LARGE_WINDOW = 64  # pixels from which a warp, not a thread, averages a window of adaptive pooling
+_LARGEST = 1 << 31  # halving.cu counts in 32 bits
+#: The windows of halving.cu: kernel and padding.
+_HALVING: dict[tuple[tuple[int, ...], ...], int] = {((2, 2), (0, 0)): 2, ((3, 3), (1, 1)): 3}
 _BAD_INDEX = launch.error_code("max pooling: index {value} is out of range for a plane of {limit} elements")
 
 
@@ -25,6 +30,31 @@ def _gather(name: str, order: channels.Order, shape: tuple[int, ...], arrays: tu
     packs = math.prod(shape) // pack
     launch.kernel("pool2d", f"{name}<{launch.ctype(arrays[0].dtype)}, {pack}>")(
         *launch.grid_1d(packs), (*arrays, np.int64(packs), np.int64(shape[1] if order.last else 0), *scalars)
+    )
+
+
+def _halving_pack(order: channels.Order, x: Any, y: Any, window: tuple[tuple[int, int], ...], *others: Any
+                  ) -> tuple[int, int] | None:
+    """The results of a thread of halving.cu, and the side of its windows; None where that does not serve.
+
+    x is the larger one of two arrays (N, C, H, W), y the smaller one; `window` is kernel, stride, padding and dilation.
+    """
+    kernel, stride, padding, dilation = map(tuple, window)
+    side = _HALVING.get((kernel, padding))
+    if order.last or side is None or stride != (2, 2) or dilation != (1, 1) or x.shape[3] != 2 * y.shape[3] or x.size >= _LARGEST:
+        return None
+    arrays = (x, y, *others)
+    pack = 16 // x.dtype.itemsize
+    if not (y.shape[3] % pack or any(array.data.ptr % 16 for array in arrays)):
+        return pack, side
+    return None if x.data.ptr % (2 * x.dtype.itemsize) else (1, side)
+
+
+def _halve(name: str, arrays: tuple[Any, ...], packs: int, sizes: tuple[int, ...], *scalars: Any) -> None:
+    """Launch a kernel of halving.cu with a thread for each of `packs`."""
+    numbers = ", ".join(map(str, sizes))
+    launch.kernel("halving", f"{name}<{launch.ctype(arrays[0].dtype)}, {numbers}>")(
+        (launch.ceil_div(packs, launch.BLOCK),), (launch.BLOCK,), (*arrays, *scalars)
     )
 
 
@@ -49,12 +79,33 @@ def max_pool2d(
     out: Any = None,
 ) -> tuple[Any, Any]:
     """`(y, indices)`: the maxima, with `relu` ReLU of them, and their int64 indices into the H*W plane, with `relu` -1
-    for those that it lets no gradient pass to. `winners` allows others, of which this makes no use.
+    for those that it lets no gradient pass to. With `winners` the indices are only for `max_pool2d_grad` and `max_pool2d_gather`:
+    those in 2x2 windows side by side are bytes, 0 to 3 in row order, and 4 instead of -1; others are int32 where that holds them.
     """
     hw = window_counts(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = out if out is not None else (None, None)
-    scalars = _ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation, relu)
-    return _maxima("max_pool2d", x, hw, out_y, out_indices, scalars)
+    window = kernel_size, stride, padding, dilation
+    order, shape = channels.Order(x), (*x.shape[:2], *hw)
+    kind = _index_dtype(x.shape[2:], hw, window) if winners else np.dtype(np.int64)
+    y, indices = order.result(out_y, shape, x.dtype), order.result(out_indices, shape, kind)
+    if y.size:
+        x, sizes, size = order.inner(x), _ints(*x.shape[2:], *hw), np.int32(kind.itemsize)
+        halving = _halving_pack(order, x, y, window, indices)
+        if halving is not None:
+            packs = y.size // halving[0]
+            _halve("max_pool2d_halving", (x, y, indices), packs, halving, size, np.uint32(packs), *sizes, np.int32(relu))
+        else:
+            numbers = _ints(*kernel_size, *stride, *padding, *dilation, relu)
+            _gather("max_pool2d", order, shape, (x, y, indices), *sizes, *numbers, size)
+    return order.deliver(y, out_y), order.deliver(indices, out_indices)
+
+
+def _index_dtype(size: tuple[int, int], hw: tuple[int, ...], window: tuple[tuple[int, int], ...]) -> np.dtype:
+    """Of indices that only gradients need."""
+    side_by_side = tuple(map(tuple, window)) == ((2, 2), (2, 2), (0, 0), (1, 1))
+    if side_by_side and 2 * hw[0] <= size[0] and 2 * hw[1] <= size[1]:
+        return np.dtype(np.uint8)
+    return np.dtype(np.int32 if size[0] * size[1] < _LARGEST else np.int64)
 
 
 def _maxima(name: str, x: Any, hw: tuple[int, ...], out_y: Any, out_indices: Any, scalars: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -73,7 +124,26 @@ def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None
 
 def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu: bool = False, out: Any = None) -> Any:
     """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; else zero."""
-    return _scatter(g, indices, input_shape, out, add=True, relu=relu)
+    if indices.dtype != np.uint8:
+        return _scatter(g, indices, input_shape, out, add=True, relu=relu)
+    order = channels.Order(indices)
+    g, places, dx = order.inner(g), order.inner(indices), order.result(out, input_shape, g.dtype)
+    if dx.size:
+        whole = not order.last and g.size and dx.shape[2] == 2 * g.shape[2]
+        halving = _halving_pack(order, dx, g, ((2, 2), (2, 2), (0, 0), (1, 1)), places) if whole else None
+        if halving is not None:
+            pack = max(1, halving[0] // 2)  # 16 bytes of dx
+            packs = g.size // pack
+            _halve("max_pool2d_expand", (g, places, dx), packs, (pack,), np.uint32(packs), np.int32(g.shape[3]))
+        else:
+            pack = rows.pack(input_shape[1], g, dx) if order.last else 1
+            packs = math.prod(input_shape) // pack
+            launch.kernel("pool2d", f"max_pool2d_spread<{launch.ctype(g.dtype)}, {pack}>")(
+                *launch.grid_1d(packs),
+                (g, places, dx, np.int64(packs), np.int64(input_shape[1] if order.last else 0),
+                 *_ints(*input_shape[2:], *indices.shape[2:])),
+            )
+    return order.deliver(dx, out)
 
 
 def max_unpool2d(x: Any, indices: Any, *, output_size: tuple[int, int], out: Any = None) -> Any:
@@ -92,7 +162,8 @@ def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool, 
         launch.kernel("pool2d", f"max_pool2d_grad<{launch.ctype(g.dtype)}>")(
             launch.grid_cap(launch.ceil_div(planes * bands, _WARPS_PER_BLOCK)),
             (launch.BLOCK,),
-            (copies.contiguous(g), copies.contiguous(indices), sums, dx, np.int64(planes), np.int64(in_size),
+            (copies.contiguous(g), copies.contiguous(indices), np.int32(indices.dtype.itemsize), sums, dx,
+             np.int64(planes), np.int64(in_size),
              np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), np.int32(relu), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)
@@ -104,8 +175,9 @@ def max_pool2d_gather(x: Any, indices: Any, *, out: Any = None) -> Any:
     if y.size:
         launch.kernel("pool2d", f"max_pool2d_gather<{launch.ctype(x.dtype)}>")(
             *launch.grid_1d(y.size),
-            (copies.contiguous(x), copies.contiguous(indices), y, _planes(x.shape),
+            (copies.contiguous(x), copies.contiguous(indices), np.int32(indices.dtype.itemsize), y, _planes(x.shape),
              np.int64(x.shape[2] * x.shape[3]), np.int64(indices.shape[2] * indices.shape[3]),
+             *_ints(x.shape[3], indices.shape[3]),
              launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(y, out)
@@ -127,8 +199,14 @@ def avg_pool2d(
     order, shape = channels.Order(x), (*x.shape[:2], *hw)
     y = order.result(out, shape, x.dtype)
     if y.size:
-        scalars = _ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, bool(count_include_pad))
-        _gather("avg_pool2d", order, shape, (order.inner(x), y), *scalars, np.int64(divisor_override or 0))
+        divisor = np.int32(count_include_pad), np.int64(divisor_override or 0)
+        x, sizes = order.inner(x), _ints(*x.shape[2:], *hw)
+        halving = _halving_pack(order, x, y, (kernel_size, stride, padding, (1, 1)))
+        if halving is not None:
+            packs = y.size // halving[0]
+            _halve("avg_pool2d_halving", (x, y), packs, halving, np.uint32(packs), *sizes, *divisor)
+        else:
+            _gather("avg_pool2d", order, shape, (x, y), *sizes, *_ints(*kernel_size, *stride, *padding), *divisor)
     return order.deliver(y, out)
 
 
@@ -149,8 +227,14 @@ def avg_pool2d_grad(
     order = channels.Order(g)
     dx = order.result(out, input_shape, g.dtype)
     if dx.size:
-        scalars = _ints(*input_shape[2:], *hw, *kernel_size, *stride, *padding, bool(count_include_pad))
-        _gather("avg_pool2d_grad", order, input_shape, (order.inner(g), dx), *scalars, np.int64(divisor_override or 0))
+        divisor = np.int32(count_include_pad), np.int64(divisor_override or 0)
+        g, sizes = order.inner(g), _ints(*input_shape[2:], *hw)
+        halving = _halving_pack(order, dx, g, (kernel_size, stride, padding, (1, 1))) if g.size else None
+        if halving is not None:
+            packs = dx.size // (2 * halving[0])
+            _halve("avg_pool2d_grad_halving", (g, dx), packs, halving, np.uint32(packs), *sizes, *divisor)
+        else:
+            _gather("avg_pool2d_grad", order, input_shape, (g, dx), *sizes, *_ints(*kernel_size, *stride, *padding), *divisor)
     return order.deliver(dx, out)
 
 

@@ -16,6 +16,10 @@ WINDOWS = {
     "partial": ((1, 2, 8, 10), (3, 4), (2, 3), (1, 1), (1, 1)),  # in ceil mode the last window leaves the padding
     "gaps": ((1, 3, 11, 10), (2, 2), (3, 4), (1, 0), (1, 1)),
     "dilated": ((1, 2, 12, 9), (3, 2), (2, 3), (1, 1), (2, 3)),
+    "halving": ((2, 2, 7, 16), (2, 2), (2, 2), (0, 0), (1, 1)),
+    "halving by pairs": ((1, 3, 6, 6), (2, 2), (2, 2), (0, 0), (1, 1)),
+    "halving, overlap": ((2, 2, 7, 16), (3, 3), (2, 2), (1, 1), (1, 1)),
+    "halving, overlap by pairs": ((1, 2, 8, 10), (3, 3), (2, 2), (1, 1), (1, 1)),
     "whole plane": ((3, 1, 5, 6), (5, 6), (5, 6), (0, 0), (1, 1)),
 }
 ADAPTIVE = [((2, 3, 7, 9), (3, 4)), ((1, 2, 5, 5), (1, 1)), ((2, 1, 3, 4), (5, 7)), ((2, 2, 12, 13), (1, 1)),
@@ -297,7 +301,9 @@ def tolerance_of(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize(("case", "channels"), [("overlap", 16), ("partial", 3), ("dilated", 8), ("whole plane", 8)])
+@pytest.mark.parametrize(("case", "channels"), [
+    ("overlap", 16), ("partial", 3), ("dilated", 8), ("whole plane", 8), ("halving", 2), ("halving by pairs", 2),
+    ("halving, overlap", 2), ("halving, overlap by pairs", 2)])
 def test_halves_and_channels_last(cp, schedule, pool, case, dtype, channels):
     shape, kernel, stride, padding, _ = WINDOWS[case]
     shape = (shape[0], channels, *shape[2:])
@@ -329,6 +335,58 @@ def test_halves_and_channels_last(cp, schedule, pool, case, dtype, channels):
         np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
         if order is channels_last:
             assert is_channels_last(got) and (is_channels_last(dx) or case == "whole plane")  # whose result has no order
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("case", ["2x2", "halving", "halving by pairs", "even", "overlap", "dilated", "halving, overlap"])
+def test_winners(cp, schedule, pool, case, dtype, relu):
+    """Indices that only gradients need are smaller, and lead to the same gradients."""
+    shape, *window = WINDOWS.get(case, ((2, 8, 8, 32), *WINDOWS["2x2"][1:]))
+    names = ("kernel_size", "stride", "padding", "dilation")
+    keywords = {**dict(zip(names, window, strict=True)), "ceil_mode": False, "relu": relu}
+    x = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)
+    x[0, 0, 2, 3] = np.nan
+    x[0, 1, :4, :4] = -np.inf
+    for order in (lambda cp, array: cp.asarray(array), channels_last):
+        y, indices = pool.max_pool2d(order(cp, x), **keywords)
+        exact = max_reference(x.astype(np.float64), case, False)[0] if case in WINDOWS else y.get().astype(float)
+        np.testing.assert_array_equal(y.get().astype(float), np.where(exact < 0, 0, exact) if relu else exact)
+        out = order(cp, np.full(y.shape, np.nan, dtype)), None
+        y_, winners = pool.max_pool2d(order(cp, x), winners=True, out=out, **keywords)
+        assert y_ is out[0] and winners.dtype == (np.uint8 if window[:2] == [(2, 2), (2, 2)] else np.int32)
+        np.testing.assert_array_equal(y_.get().astype(float), y.get().astype(float))
+        if winners.dtype == np.int32:
+            np.testing.assert_array_equal(winners.get(), indices.get())
+        else:
+            at = indices.get()
+            np.testing.assert_array_equal(winners.get(), np.where(at < 0, 4, at // shape[3] % 2 * 2 + at % shape[3] % 2))
+        g = order(cp, random(y.shape, 1).astype(dtype))
+        dx = pool.max_pool2d_grad(g, winners, input_shape=shape, relu=relu, out=order(cp, np.full(shape, np.nan, dtype)))
+        assert dx.dtype == dtype
+        wanted = pool.max_pool2d_grad(g, indices, input_shape=shape, relu=relu)
+        np.testing.assert_array_equal(dx.get().astype(float), wanted.get().astype(float))
+        if not (relu and winners.dtype == np.int32):  # -1 is no index to gather from
+            gathered = pool.max_pool2d_gather(order(cp, x), winners).get().astype(float)
+            np.testing.assert_array_equal(gathered, np.where(indices.get() < 0, 0, y.get().astype(float)))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_planes_that_start_anywhere(cp, pool, first):
+    """Halving reads pairs, which not every address allows."""
+    memory = np.concatenate([np.full(first, np.nan), random(2 * 4 * 8)]).astype(np.float32)
+    x, x_ = memory[first:].reshape(1, 2, 4, 8), cp.asarray(memory)[first:].reshape(1, 2, 4, 8)
+    keywords = dict(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)
+    tiles = x.astype(np.float64).reshape(1, 2, 2, 2, 4, 2)
+    y, winners = pool.max_pool2d(x_, dilation=(1, 1), winners=True, **keywords)
+    np.testing.assert_array_equal(y.get(), tiles.max((3, 5)))
+    out = cp.asarray(np.full(64 + first, np.nan, np.float32))[first:].reshape(1, 2, 4, 8)
+    assert pool.max_pool2d_grad(y, winners, input_shape=x.shape, out=out) is out
+    np.testing.assert_array_equal(out.get(), np.where(x == np.repeat(np.repeat(y.get(), 2, 2), 2, 3), x, 0))
+    keywords |= dict(count_include_pad=True, divisor_override=None)
+    np.testing.assert_allclose(pool.avg_pool2d(x_, **keywords).get(), tiles.mean((3, 5)), rtol=1e-6, atol=1e-6)
+    assert pool.avg_pool2d_grad(y, input_shape=x.shape, out=out, **keywords) is out
+    np.testing.assert_array_equal(out.get(), np.repeat(np.repeat(y.get(), 2, 2), 2, 3) / 4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
