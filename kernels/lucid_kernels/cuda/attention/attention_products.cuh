@@ -52,7 +52,7 @@ template <typename T, int WIDTH, int BLOCKS> struct Product {
     const int lane = threadIdx.x & 31;
     const Shared a_at = left + ((lane & 15) * PITCH + (lane >> 4) * CHUNK) * SIZE;
     const Shared b_at = right + (((lane >> 4) * 8 + (lane & 7)) * PITCH + (lane >> 3 & 1) * CHUNK) * SIZE;
-#pragma unroll 4
+#pragma unroll 8
     for (int k = 0; k < WIDTH; k += DEPTH) {
       u32 a[BLOCKS][4];
 #pragma unroll

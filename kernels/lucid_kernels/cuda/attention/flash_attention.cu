@@ -215,20 +215,34 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, STRIDES(y), float* __restr
   store_rows(HEAD_OF(y, head, heads), y_row, sum, first + warp_row, queries, value_width, start, v_aligned);
 }
 
-// The sums of g y, which every score's gradient has: a warp for each query, eight a block.
+// The sums of g y, which every score's gradient has: eight lanes for each query, which read 16 bytes at a time.
 template <typename T>
 __global__ void __launch_bounds__(256)
 flash_attention_dots(const T* __restrict__ g, STRIDES(g), const T* __restrict__ y, STRIDES(y), float* __restrict__ dots,
-                     int heads, int queries, i64 rows, int width) {
-  const i64 row = (i64)blockIdx.x * 8 + warp_of_block();
-  if (row >= rows) return;
-  const i64 head = row / queries, query = row % queries;
-  g = HEAD_OF(g, head, heads) + query * g_row;
-  y = HEAD_OF(y, head, heads) + query * y_row;
+                     int heads, int queries, i64 rows, int width, int aligned) {
+  constexpr int CHUNK = Number<T>::CHUNK, LANES = 8;
+  struct alignas(16) Chunk {
+    T values[CHUNK];
+  };
+  const i64 row = ((i64)blockIdx.x * 256 + threadIdx.x) / LANES;
   float sum = 0.f;
-  for (int i = threadIdx.x & 31; i < width; i += 32) sum += to_float(g[i]) * to_float(y[i]);
-  sum = warp_reduce(sum, Sum());
-  if ((threadIdx.x & 31) == 0) dots[row] = sum;
+  if (row < rows) {
+    const i64 head = row / queries, query = row % queries;
+    g = HEAD_OF(g, head, heads) + query * g_row;
+    y = HEAD_OF(y, head, heads) + query * y_row;
+    for (int i = threadIdx.x % LANES * CHUNK; i < width; i += LANES * CHUNK) {
+      if (aligned) {
+        const Chunk a = *reinterpret_cast<const Chunk*>(g + i), b = *reinterpret_cast<const Chunk*>(y + i);
+#pragma unroll
+        for (int e = 0; e < CHUNK; ++e) sum += to_float(a.values[e]) * to_float(b.values[e]);
+      } else {
+        for (int e = 0; e < CHUNK && i + e < width; ++e) sum += to_float(g[i + e]) * to_float(y[i + e]);
+      }
+    }
+  }
+#pragma unroll
+  for (int lane = 1; lane < LANES; lane *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  if (row < rows && threadIdx.x % LANES == 0) dots[row] = sum;
 }
 
 // Halves have the factor of a query in its level: see `Problem::level`.
@@ -329,10 +343,12 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRID
   const int steps_of_head = begin < queries ? (queries - begin + LINES - 1) / LINES : 0, steps = repeats * steps_of_head;
   const bool q_aligned = aligned & 1, v_aligned = aligned & 2;
   int next_head = group * repeats, next_query = begin;  // which is copied next
+  q = HEAD_OF(q, next_head, heads);
+  g = HEAD_OF(g, next_head, heads);
   const auto copy = [&](int step) {
     T* const queries_tile = stream + (step & 1) * 2 * Stream::SIZE;
-    Stream::copy(queries_tile, HEAD_OF(q, next_head, heads), q_row, next_query, queries, width, q_aligned);
-    Stream::copy(queries_tile + Stream::SIZE, HEAD_OF(g, next_head, heads), g_row, next_query, queries, value_width, v_aligned);
+    Stream::copy(queries_tile, q, q_row, next_query, queries, width, q_aligned);
+    Stream::copy(queries_tile + Stream::SIZE, g, g_row, next_query, queries, value_width, v_aligned);
     if (threadIdx.x < LINES) {
       float* const to = statistics + (step & 1) * 3 * LINES + threadIdx.x;
       const bool inside = next_query + (int)threadIdx.x < queries;
@@ -346,6 +362,8 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRID
     if (next_query >= queries) {
       next_query = begin;
       ++next_head;
+      q += q_head;
+      g += g_head;
     }
     copies_commit();
   };

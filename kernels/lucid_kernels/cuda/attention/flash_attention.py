@@ -218,7 +218,7 @@ def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any
     if dots.size:
         kernel = launch.kernel("flash_attention", f"flash_attention_dots<{TYPES[q.dtype.name]}>")
         sizes = np.int32(q.shape[1]), np.int32(q.shape[2]), np.int64(dots.size), np.int32(v.shape[3])
-        kernel((launch.ceil_div(dots.size, 8),), (256,), (*_passed(g, y), dots, *sizes))
+        kernel((launch.ceil_div(dots.size, 32),), (256,), (*_passed(g, y), dots, *sizes, np.int32(_are_aligned(g, y))))
     chosen_by = q.dtype, max(q.shape[3], v.shape[3]), _is_plain(mask, scale, draw)
     arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, draw, (dq, dk), (g, dv)), *_passed(g), shift, factor, dots)
     if dq.size:
