@@ -102,24 +102,32 @@ template <typename T, int WIDTH, int BLOCKS> struct Product {
 template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
   static constexpr int CHUNK = 4, DEPTH = 8, PITCH = WIDTH + CHUNK, SIZE = 4;
 
-  // Tensor cores round sums towards zero, which adds up over many terms: WHOLE of them are summed apart.
+  // Tensor cores round sums towards zero, which adds up over many terms. So those of low parts, which are two thirds, are summed
+  // apart, and of the high ones WHOLE terms at a time.
   static constexpr int WHOLE = WIDTH < 64 ? WIDTH : 64;
   template <bool CAREFUL, bool TRANSPOSED, int LINES>
   static __device__ __forceinline__ void rows_by_rows(float (&d)[BLOCKS][LINES / 8][4], Shared left, Shared right) {
-    add_rows_by_rows<CAREFUL, TRANSPOSED, LINES>(d, left, right);
+    float low[BLOCKS][LINES / 8][4] = {};
+    add_rows_by_rows<CAREFUL, TRANSPOSED, LINES>(d, low, left, right);
     for (int k = WHOLE; k < WIDTH; k += WHOLE) {
-      float sum[BLOCKS][LINES / 8][4] = {};
-      add_rows_by_rows<CAREFUL, TRANSPOSED, LINES>(sum, left + k * SIZE, right + k * SIZE);
-#pragma unroll
-      for (int b = 0; b < BLOCKS; ++b)
-#pragma unroll
-        for (int j = 0; j < LINES / 8; ++j)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) d[b][j][e] += sum[b][j][e];
+      float high[BLOCKS][LINES / 8][4] = {};
+      add_rows_by_rows<CAREFUL, TRANSPOSED, LINES>(high, low, left + k * SIZE, right + k * SIZE);
+      add<LINES>(d, high);
     }
+    add<LINES>(d, low);
+  }
+  template <int LINES>
+  static __device__ __forceinline__ void add(float (&d)[BLOCKS][LINES / 8][4], const float (&x)[BLOCKS][LINES / 8][4]) {
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int j = 0; j < LINES / 8; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) d[b][j][e] += x[b][j][e];
   }
   template <bool CAREFUL, bool TRANSPOSED, int LINES>
-  static __device__ __forceinline__ void add_rows_by_rows(float (&d)[BLOCKS][LINES / 8][4], Shared left, Shared right) {
+  static __device__ __forceinline__ void add_rows_by_rows(float (&high)[BLOCKS][LINES / 8][4], float (&low)[BLOCKS][LINES / 8][4],
+                                                          Shared left, Shared right) {
     const int lane = threadIdx.x & 31;
     const Shared a_at = left + ((lane & 15) * PITCH + (lane >> 4) * CHUNK) * SIZE;
     const Shared b_at = right + (((lane >> 4) * 8 + (lane & 7)) * PITCH + (lane >> 3 & 1) * CHUNK) * SIZE;
@@ -143,14 +151,17 @@ template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
           right_parts.template set<CAREFUL>(0, w[2 * half]);
           right_parts.template set<CAREFUL>(1, w[2 * half + 1]);
 #pragma unroll
-          for (int b = 0; b < BLOCKS; ++b) multiply<TRANSPOSED>(d[b][2 * j + half], a[b], right_parts);
+          for (int b = 0; b < BLOCKS; ++b) {
+            multiply<TRANSPOSED, false, true>(low[b][2 * j + half], a[b], right_parts);
+            multiply<TRANSPOSED, true, false>(high[b][2 * j + half], a[b], right_parts);
+          }
         }
       }
     }
   }
 
   // The terms of an mma may have any order: terms k and k + 4 are lines 2k and 2k + 1, of which a lane has the elements of `a`.
-  // 16 lines are summed apart, as above.
+  // 16 lines are summed apart, for the same reason.
   // The careful products go in two rounds, where ptxas would spill registers in one.
   template <bool CAREFUL, int LINES, int COLUMNS>
   static __device__ __forceinline__ void registers_by_rows(float (&d)[BLOCKS][COLUMNS / 8][4],
