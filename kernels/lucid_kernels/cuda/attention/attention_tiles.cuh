@@ -126,13 +126,13 @@ __device__ __forceinline__ void to_scores(const Problem<PLAIN>& problem, float (
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int r = row + b * 16 + lane_row() + half * 8;
-        const int low = KEYS_ARE_ROWS ? (r >= problem.keys ? COUNT * 8 : problem.is_causal ? r - column : 0) : 0;
-        const int high = KEYS_ARE_ROWS ? COUNT * 8 : (problem.is_causal ? min(r, problem.keys - 1) : problem.keys - 1) - column;
+        // Rows of keys past the end may have any scores: nothing of them is stored.
+        const int low = problem.is_causal ? r - column : 0, high = min(problem.is_causal ? r : problem.keys, problem.keys - 1) - column;
 #pragma unroll
         for (int j = 0; j < COUNT; ++j)
 #pragma unroll
           for (int e = 0; e < 2; ++e)
-            if (j * 8 + e < low || j * 8 + e > high) s[b][j][2 * half + e] = -CUDART_INF_F;
+            if (KEYS_ARE_ROWS ? j * 8 + e < low : j * 8 + e > high) s[b][j][2 * half + e] = -CUDART_INF_F;
       }
     return;
   }
