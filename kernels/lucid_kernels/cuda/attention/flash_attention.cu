@@ -33,25 +33,28 @@
 // instantiate: flash_attention_dots<__half>
 // instantiate: flash_attention<__half, 32, 1, 4, 64, 32, true>, flash_attention<__half, 32, 1, 4, 64, 32, false>
 // instantiate: flash_attention<__half, 32, 2, 4, 64, 32, true>, flash_attention<__half, 64, 1, 4, 64, 64, true>
-// instantiate: flash_attention<__half, 64, 1, 4, 64, 64, false>, flash_attention<__half, 64, 2, 4, 32, 64, true>
+// instantiate: flash_attention<__half, 64, 1, 4, 64, 64, false>, flash_attention<__half, 64, 2, 4, 64, 64, true>
 // instantiate: flash_attention<__half, 128, 1, 4, 64, 128, true>, flash_attention<__half, 128, 1, 4, 64, 128, false>
-// instantiate: flash_attention<__half, 128, 2, 4, 16, 128, true>, flash_attention<__half, 256, 1, 4, 16, 256, true>
+// instantiate: flash_attention<__half, 128, 2, 4, 32, 128, true>, flash_attention<__half, 256, 1, 4, 16, 256, true>
 // instantiate: flash_attention<__half, 256, 1, 4, 16, 256, false>
 // instantiate: flash_attention_grad_query<__half, 32, 1, 4, 64, 32, true>
 // instantiate: flash_attention_grad_query<__half, 32, 1, 4, 64, 32, false>
-// instantiate: flash_attention_grad_query<__half, 64, 1, 4, 64, 64, true>
-// instantiate: flash_attention_grad_query<__half, 64, 1, 4, 64, 64, false>
+// instantiate: flash_attention_grad_query<__half, 64, 1, 4, 32, 64, true>
+// instantiate: flash_attention_grad_query<__half, 64, 1, 4, 32, 64, false>
 // instantiate: flash_attention_grad_query<__half, 64, 2, 4, 32, 64, true>
 // instantiate: flash_attention_grad_query<__half, 128, 1, 4, 32, 128, true>
 // instantiate: flash_attention_grad_query<__half, 128, 1, 4, 32, 128, false>
+// instantiate: flash_attention_grad_query<__half, 128, 1, 4, 64, 128, true>
+// instantiate: flash_attention_grad_query<__half, 128, 1, 4, 64, 128, false>
 // instantiate: flash_attention_grad_query<__half, 256, 1, 2, 16, 256, true>
 // instantiate: flash_attention_grad_query<__half, 256, 1, 2, 16, 256, false>
 // instantiate: flash_attention_grad_query<__half, 256, 1, 4, 16, 256, true>
 // instantiate: flash_attention_grad_query<__half, 256, 1, 4, 16, 256, false>
 // instantiate: flash_attention_grad_key_value<__half, 32, 1, 4, 64, 32, true>
 // instantiate: flash_attention_grad_key_value<__half, 32, 1, 4, 64, 32, false>
-// instantiate: flash_attention_grad_key_value<__half, 64, 1, 4, 32, 64, true>
-// instantiate: flash_attention_grad_key_value<__half, 64, 1, 4, 32, 64, false>
+// instantiate: flash_attention_grad_key_value<__half, 64, 1, 4, 64, 64, true>
+// instantiate: flash_attention_grad_key_value<__half, 64, 1, 4, 64, 64, false>
+// instantiate: flash_attention_grad_key_value<__half, 64, 2, 4, 32, 64, true>
 // instantiate: flash_attention_grad_key_value<__half, 128, 1, 4, 32, 128, true>
 // instantiate: flash_attention_grad_key_value<__half, 128, 1, 4, 32, 128, false>
 // instantiate: flash_attention_grad_key_value<__half, 256, 1, 2, 16, 128, true>
@@ -61,25 +64,28 @@
 // instantiate: flash_attention_dots<__nv_bfloat16>
 // instantiate: flash_attention<__nv_bfloat16, 32, 1, 4, 64, 32, true>, flash_attention<__nv_bfloat16, 32, 1, 4, 64, 32, false>
 // instantiate: flash_attention<__nv_bfloat16, 32, 2, 4, 64, 32, true>, flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64, true>
-// instantiate: flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64, false>, flash_attention<__nv_bfloat16, 64, 2, 4, 32, 64, true>
+// instantiate: flash_attention<__nv_bfloat16, 64, 1, 4, 64, 64, false>, flash_attention<__nv_bfloat16, 64, 2, 4, 64, 64, true>
 // instantiate: flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128, true>, flash_attention<__nv_bfloat16, 128, 1, 4, 64, 128, false>
-// instantiate: flash_attention<__nv_bfloat16, 128, 2, 4, 16, 128, true>, flash_attention<__nv_bfloat16, 256, 1, 4, 16, 256, true>
+// instantiate: flash_attention<__nv_bfloat16, 128, 2, 4, 32, 128, true>, flash_attention<__nv_bfloat16, 256, 1, 4, 16, 256, true>
 // instantiate: flash_attention<__nv_bfloat16, 256, 1, 4, 16, 256, false>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 32, 1, 4, 64, 32, true>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 32, 1, 4, 64, 32, false>
-// instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 64, 64, true>
-// instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 64, 64, false>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 32, 64, true>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 1, 4, 32, 64, false>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 64, 2, 4, 32, 64, true>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 128, 1, 4, 32, 128, true>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 128, 1, 4, 32, 128, false>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 128, 1, 4, 64, 128, true>
+// instantiate: flash_attention_grad_query<__nv_bfloat16, 128, 1, 4, 64, 128, false>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 256, 1, 2, 16, 256, true>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 256, 1, 2, 16, 256, false>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 256, 1, 4, 16, 256, true>
 // instantiate: flash_attention_grad_query<__nv_bfloat16, 256, 1, 4, 16, 256, false>
 // instantiate: flash_attention_grad_key_value<__nv_bfloat16, 32, 1, 4, 64, 32, true>
 // instantiate: flash_attention_grad_key_value<__nv_bfloat16, 32, 1, 4, 64, 32, false>
-// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 64, 1, 4, 32, 64, true>
-// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 64, 1, 4, 32, 64, false>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 64, 1, 4, 64, 64, true>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 64, 1, 4, 64, 64, false>
+// instantiate: flash_attention_grad_key_value<__nv_bfloat16, 64, 2, 4, 32, 64, true>
 // instantiate: flash_attention_grad_key_value<__nv_bfloat16, 128, 1, 4, 32, 128, true>
 // instantiate: flash_attention_grad_key_value<__nv_bfloat16, 128, 1, 4, 32, 128, false>
 // instantiate: flash_attention_grad_key_value<__nv_bfloat16, 256, 1, 2, 16, 128, true>
@@ -137,6 +143,13 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, STRIDES(y), float* __restr
     }
   copies_wait<0>();
   const bool special_rows = Rows::is_special(rows);
+  const T* const own_rows = rows + warp_row * Rows::PITCH;
+  using P = Product<T, WIDTH, BLOCKS>;
+  typename P::Kept kept_rows;
+  if constexpr (P::KEEPS) {
+    __syncthreads();
+    P::keep(kept_rows, shared_of(own_rows));
+  }
   for (int step = 0; step < steps; ++step) {
     const T *const keys_tile = stream + (step & 1) * 2 * Stream::SIZE, *const values = keys_tile + Stream::SIZE;
     copies_wait<0>();
@@ -144,7 +157,12 @@ flash_attention(PROBLEM_ARGUMENTS, T* __restrict__ y, STRIDES(y), float* __restr
     if (step + 1 < steps) copy(step + 1);  // over the tiles that all have left before the barrier
     if (step * LINES >= warp_last) continue;
     float s[BLOCKS][LINES / 8][4];
-    rows_by_rows<false, T, WIDTH, BLOCKS, LINES>(special, s, rows + warp_row * Rows::PITCH, keys_tile);
+    if constexpr (P::KEEPS) {
+      clear(s);
+      P::template kept_by_rows<LINES>(s, kept_rows, shared_of(keys_tile));
+    } else {
+      rows_by_rows<false, T, WIDTH, BLOCKS, LINES>(special, s, own_rows, keys_tile);
+    }
     to_scores<false>(problem, s, head, first + warp_row, step * LINES);
     // The shift stays while no exponent is above 8: then there is nothing to rescale, and the lanes of a row need not meet.
     float largest[BLOCKS][2];  // without NaN, of which the total is NaN
@@ -352,7 +370,7 @@ flash_attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRID
     if (threadIdx.x < LINES) {
       float* const to = statistics + (step & 1) * 3 * LINES + threadIdx.x;
       const bool inside = next_query + (int)threadIdx.x < queries;
-      const i64 from = (i64)next_head * queries + next_query + threadIdx.x;
+      const unsigned from = (unsigned)next_head * queries + next_query + threadIdx.x;  // in 64 bits, ptxas spills a register
       const float factor = inside ? factors[from] : 0.f;
       to[0] = problem.template level<T>(inside ? shifts[from] : 0.f, factor);
       to[LINES] = factor;

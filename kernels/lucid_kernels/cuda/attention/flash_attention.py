@@ -42,25 +42,26 @@ class Tiles(NamedTuple):
         return (row_tiles * self.rows + 4 * self.lines) * (self.width * itemsize + 16) + 24 * self.lines
 
 
-# By the bytes of an element. Of two for a width, the second takes more rows, where there are enough to fill the device; the first
-# fits the 99 KiB of a block on the smaller chips. More lines or columns, and ptxas spills registers.
+# By the bytes of an element. Of two for a width, the second is faster where there are enough rows to fill the device: two blocks
+# of 16 rows a warp share what it reads from shared memory. The first fits the 99 KiB of a block on the smaller chips.
+# More lines, blocks or columns, and ptxas spills registers.
 _FORWARD = {
     4: [Tiles(32, 1, 4, 32, 32), Tiles(32, 2, 4, 32, 32), Tiles(64, 1, 4, 32, 64), Tiles(64, 2, 4, 16, 64),
         Tiles(128, 1, 4, 16, 128), Tiles(256, 1, 2, 16, 128)],
-    2: [Tiles(32, 1, 4, 64, 32), Tiles(32, 2, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 32, 64),
-        Tiles(128, 1, 4, 64, 128), Tiles(128, 2, 4, 16, 128), Tiles(256, 1, 4, 16, 256)],
+    2: [Tiles(32, 1, 4, 64, 32), Tiles(32, 2, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 64, 64),
+        Tiles(128, 1, 4, 64, 128), Tiles(128, 2, 4, 32, 128), Tiles(256, 1, 4, 16, 256)],
 }
 _GRAD_QUERY = {
     4: [Tiles(32, 1, 4, 32, 32), Tiles(64, 1, 4, 32, 64), Tiles(64, 2, 4, 16, 64), Tiles(128, 1, 2, 16, 128),
         Tiles(128, 1, 4, 16, 128), Tiles(256, 1, 1, 16, 128), Tiles(256, 1, 2, 16, 128)],
-    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 32, 64), Tiles(128, 1, 4, 32, 128),
-        Tiles(256, 1, 2, 16, 256), Tiles(256, 1, 4, 16, 256)],
+    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 32, 64), Tiles(64, 2, 4, 32, 64), Tiles(128, 1, 4, 32, 128),
+        Tiles(128, 1, 4, 64, 128), Tiles(256, 1, 2, 16, 256), Tiles(256, 1, 4, 16, 256)],
 }
 _GRAD_KEY_VALUE = {
     4: [Tiles(32, 1, 4, 32, 32), Tiles(64, 1, 4, 16, 64), Tiles(128, 1, 2, 16, 64), Tiles(128, 1, 4, 16, 64),
         Tiles(256, 1, 1, 16, 64), Tiles(256, 1, 2, 16, 64)],
-    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 32, 64), Tiles(128, 1, 4, 32, 128), Tiles(256, 1, 2, 16, 128),
-        Tiles(256, 1, 4, 16, 128)],
+    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 32, 64), Tiles(128, 1, 4, 32, 128),
+        Tiles(256, 1, 2, 16, 128), Tiles(256, 1, 4, 16, 128)],
 }
 #: The choices of each kernel, and how many tiles of rows it keeps.
 KERNELS = {
