@@ -100,6 +100,7 @@
 // operand of the next one. Rows are queries for y and dq; for dk and dv they are keys, and scores are transposed.
 // A block has COLUMNS of its results; wider ones take more blocks (blockIdx.y), each of which computes the scores again.
 // T: float (TF32 in three products, see attention_products.cuh), __half or __nv_bfloat16. WIDTH is at least both widths.
+// PLAIN: with neither mask nor dropout, see Problem.
 // No atomics: every sum has a fixed order. Dropout has the random words that it has where the probabilities are in memory.
 #include "attention_tiles.cuh"
 
