@@ -63,13 +63,13 @@ class Tuner:
         choice = original(capability, key, found, others)
         return None if choice is None else self._answer(key, choice, table)
 
-    def _chosen(self, original: Callable[..., Any], name: str, itemsize: int, width: int, device: int, heads: int, rows: int
-                ) -> Any:
+    def _chosen(self, original: Callable[..., Any], name: str, itemsize: int, width: int, device: int, is_plain: bool, heads: int,
+                rows: int) -> Any:
         """As `flash_attention._chosen`."""
         flash = importlib.import_module("lucid_kernels.cuda.attention.flash_attention")
-        table = {tiles: [place] for place, tiles in enumerate(flash.choices(name, itemsize, width, device))}
-        key = flash.key(name, itemsize, width, heads, rows)
-        return self._answer(key, original(name, itemsize, width, device, heads, rows), table)
+        table = {tiles: [place] for place, tiles in enumerate(flash.choices(name, itemsize, width, device, is_plain))}
+        key = flash.key(name, itemsize, width, is_plain, heads, rows)
+        return self._answer(key, original(name, itemsize, width, device, is_plain, heads, rows), table)
 
     def _answer(self, key: str, choice: Any, table: dict[Any, list[int]]) -> Any:
         self._asked[key] = choice, table

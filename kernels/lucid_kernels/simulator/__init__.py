@@ -73,6 +73,8 @@ What is not seen:
 - races between launches on different streams, and what the host reads in one stream before another is done: all run at once;
 - races within one mma operation; of a cp.async with its own thread before the wait (the late copy shows in the values, unless the
   schedule has `eager_copies`);
+- what tensor cores drop of terms far below the largest one: they add without rounding and round the sum towards zero, which on
+  attention of float gave the errors of an H100 to a third;
 - timing, bank conflicts, fast-math differences, wgmma, TMA, mbarrier and clusters.
 
 Variables, read at import: LUCID_SIMULATOR_CHECKS (`all`, `none`, or some of races,uninitialized,bounds,alignment,barriers;

@@ -1,5 +1,6 @@
 // Asynchronous copies and tensor cores.
 #pragma once
+#include <cmath>
 
 namespace simulator {
 
@@ -41,6 +42,13 @@ struct Operands {
   const uint32_t *a, *b;
 };
 
+// Tensor cores add the products of an mma and what was there before without rounding in between, and round the sum towards zero.
+// Real ones also drop what lies far below the largest term.
+static float towards_zero(double sum) {
+  const float near = (float)sum;
+  return std::isfinite(near) && std::fabs((double)near) > std::fabs(sum) ? std::nextafterf(near, 0.f) : near;
+}
+
 template <class A, class B>
 static void multiply(int depth, float* d, const uint32_t* a, const uint32_t* b, const float* c, Place place, A element_a,
                      B element_b) {
@@ -51,8 +59,9 @@ static void multiply(int depth, float* d, const uint32_t* a, const uint32_t* b, 
   float result[4];
   for (int i = 0; i < 4; ++i) {
     const int row = (int)lane() / 4 + (i >> 1) * 8, column = ((int)lane() & 3) * 2 + (i & 1);
-    result[i] = c[i];
-    for (int k = 0; k < depth; ++k) result[i] += element_a(of_lane, row, k) * element_b(of_lane, k, column);
+    double sum = c[i];
+    for (int k = 0; k < depth; ++k) sum += (double)element_a(of_lane, row, k) * element_b(of_lane, k, column);
+    result[i] = towards_zero(sum);
   }
   sync_warp(0xffffffffu, 0, "mma.sync", place);  // `d` may be `c` of a lane that still reads
   for (int i = 0; i < 4; ++i) d[i] = result[i];

@@ -119,6 +119,9 @@ class TestSemantics:
 
         np.testing.assert_allclose(c, rounded(a) @ rounded(b), atol=1e-6)
         assert np.abs(c - a @ b).max() > 1e-5
+        exact = rounded(a).astype(np.float64) @ rounded(b).astype(np.float64)
+        assert (np.abs(c) <= np.abs(exact)).all()  # sums are rounded towards zero
+        assert (np.abs(exact) - np.abs(c) < np.spacing(np.abs(c))).all()
 
     @pytest.mark.parametrize("present", [0, 4, 12, 16])
     def test_copies_are_filled_with_zeros(self, present: int) -> None:

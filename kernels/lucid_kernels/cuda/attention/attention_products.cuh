@@ -46,26 +46,51 @@ template <> struct Number<float> {
 template <typename T, int WIDTH, int BLOCKS> struct Product {
   static constexpr int CHUNK = Number<T>::CHUNK, DEPTH = Number<T>::DEPTH, PITCH = WIDTH + CHUNK, SIZE = sizeof(T);
 
+  // Whether there are registers for the rows that a warp multiplies in every step.
+  static constexpr bool KEEPS = WIDTH <= 64;
+  struct Kept {
+    u32 rows[WIDTH / DEPTH][BLOCKS][4];
+  };
+  static __device__ __forceinline__ void keep(Kept& kept, Shared left) {
+#pragma unroll
+    for (int k = 0; k < WIDTH; k += DEPTH) load(kept.rows[k / DEPTH], left, k);
+  }
+  template <int LINES>
+  static __device__ __forceinline__ void kept_by_rows(float (&d)[BLOCKS][LINES / 8][4], const Kept& kept, Shared right) {
+#pragma unroll
+    for (int k = 0; k < WIDTH; k += DEPTH) add_terms<LINES>(d, kept.rows[k / DEPTH], right, k);
+  }
+
   // d += the warp's rows of `left`, from which they start, times LINES rows of `right`.
   template <bool CAREFUL, bool TRANSPOSED, int LINES>
   static __device__ __forceinline__ void rows_by_rows(float (&d)[BLOCKS][LINES / 8][4], Shared left, Shared right) {
-    const int lane = threadIdx.x & 31;
-    const Shared a_at = left + ((lane & 15) * PITCH + (lane >> 4) * CHUNK) * SIZE;
-    const Shared b_at = right + (((lane >> 4) * 8 + (lane & 7)) * PITCH + (lane >> 3 & 1) * CHUNK) * SIZE;
-#pragma unroll 4
+#pragma unroll 8
     for (int k = 0; k < WIDTH; k += DEPTH) {
       u32 a[BLOCKS][4];
+      load(a, left, k);
+      add_terms<LINES>(d, a, right, k);
+    }
+  }
+  static __device__ __forceinline__ void load(u32 (&a)[BLOCKS][4], Shared left, int k) {
+    const int lane = threadIdx.x & 31;
+    const Shared at = left + ((lane & 15) * PITCH + (lane >> 4) * CHUNK) * SIZE;
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) load_matrices(a[b], a_at + (b * 16 * PITCH + k) * SIZE);
+    for (int b = 0; b < BLOCKS; ++b) load_matrices(a[b], at + (b * 16 * PITCH + k) * SIZE);
+  }
+  // Of the columns from k on.
+  template <int LINES>
+  static __device__ __forceinline__ void add_terms(float (&d)[BLOCKS][LINES / 8][4], const u32 (&a)[BLOCKS][4], Shared right,
+                                                   int k) {
+    const int lane = threadIdx.x & 31;
+    const Shared at = right + (((lane >> 4) * 8 + (lane & 7)) * PITCH + (lane >> 3 & 1) * CHUNK) * SIZE;
 #pragma unroll
-      for (int j = 0; j < LINES / 16; ++j) {
-        u32 w[4];
-        load_matrices(w, b_at + (j * 16 * PITCH + k) * SIZE);
+    for (int j = 0; j < LINES / 16; ++j) {
+      u32 w[4];
+      load_matrices(w, at + (j * 16 * PITCH + k) * SIZE);
 #pragma unroll
-        for (int b = 0; b < BLOCKS; ++b) {
-          Number<T>::mma(d[b][2 * j], a[b], w);
-          Number<T>::mma(d[b][2 * j + 1], a[b], w + 2);
-        }
+      for (int b = 0; b < BLOCKS; ++b) {
+        Number<T>::mma(d[b][2 * j], a[b], w);
+        Number<T>::mma(d[b][2 * j + 1], a[b], w + 2);
       }
     }
   }
@@ -101,14 +126,40 @@ template <typename T, int WIDTH, int BLOCKS> struct Product {
 // ---- the same of float
 template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
   static constexpr int CHUNK = 4, DEPTH = 8, PITCH = WIDTH + CHUNK, SIZE = 4;
+  static constexpr bool KEEPS = false;
+  struct Kept {};
 
+  // Tensor cores round sums towards zero, which adds up over many terms. So those of low parts, which are two thirds, are summed
+  // apart, and of the high ones WHOLE terms at a time.
+  static constexpr int WHOLE = WIDTH < 64 ? WIDTH : 64;
   template <bool CAREFUL, bool TRANSPOSED, int LINES>
   static __device__ __forceinline__ void rows_by_rows(float (&d)[BLOCKS][LINES / 8][4], Shared left, Shared right) {
+    float low[BLOCKS][LINES / 8][4] = {};
+    add_rows_by_rows<CAREFUL, TRANSPOSED, LINES>(d, low, left, right);
+    for (int k = WHOLE; k < WIDTH; k += WHOLE) {
+      float high[BLOCKS][LINES / 8][4] = {};
+      add_rows_by_rows<CAREFUL, TRANSPOSED, LINES>(high, low, left + k * SIZE, right + k * SIZE);
+      add<LINES>(d, high);
+    }
+    add<LINES>(d, low);
+  }
+  template <int LINES>
+  static __device__ __forceinline__ void add(float (&d)[BLOCKS][LINES / 8][4], const float (&x)[BLOCKS][LINES / 8][4]) {
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int j = 0; j < LINES / 8; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) d[b][j][e] += x[b][j][e];
+  }
+  template <bool CAREFUL, bool TRANSPOSED, int LINES>
+  static __device__ __forceinline__ void add_rows_by_rows(float (&high)[BLOCKS][LINES / 8][4], float (&low)[BLOCKS][LINES / 8][4],
+                                                          Shared left, Shared right) {
     const int lane = threadIdx.x & 31;
     const Shared a_at = left + ((lane & 15) * PITCH + (lane >> 4) * CHUNK) * SIZE;
     const Shared b_at = right + (((lane >> 4) * 8 + (lane & 7)) * PITCH + (lane >> 3 & 1) * CHUNK) * SIZE;
 #pragma unroll(CAREFUL ? 1 : 4)
-    for (int k = 0; k < WIDTH; k += DEPTH) {
+    for (int k = 0; k < WHOLE; k += DEPTH) {
       Parts<4> a[BLOCKS];
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
@@ -127,14 +178,17 @@ template <int WIDTH, int BLOCKS> struct Product<float, WIDTH, BLOCKS> {
           right_parts.template set<CAREFUL>(0, w[2 * half]);
           right_parts.template set<CAREFUL>(1, w[2 * half + 1]);
 #pragma unroll
-          for (int b = 0; b < BLOCKS; ++b) multiply<TRANSPOSED>(d[b][2 * j + half], a[b], right_parts);
+          for (int b = 0; b < BLOCKS; ++b) {
+            multiply<TRANSPOSED, false, true>(low[b][2 * j + half], a[b], right_parts);
+            multiply<TRANSPOSED, true, false>(high[b][2 * j + half], a[b], right_parts);
+          }
         }
       }
     }
   }
 
   // The terms of an mma may have any order: terms k and k + 4 are lines 2k and 2k + 1, of which a lane has the elements of `a`.
-  // 16 lines are summed apart: tensor cores round sums towards zero, which would add up over many keys.
+  // 16 lines are summed apart, for the same reason.
   // The careful products go in two rounds, where ptxas would spill registers in one.
   template <bool CAREFUL, int LINES, int COLUMNS>
   static __device__ __forceinline__ void registers_by_rows(float (&d)[BLOCKS][COLUMNS / 8][4],

@@ -20,7 +20,8 @@
 // Not inlined: ptxas would mix the words of many elements, and spill registers.
 __device__ __noinline__ uint4 words_of(u64 counter, u64 seed) { return philox(counter, seed); }
 
-struct Problem {
+// PLAIN: no mask, no dropout, and the scores are the dot products. What the others need would take registers and jumps from it.
+template <bool PLAIN> struct Problem {
   const void* mask;
   int mask_kind;  // its numbers: 0 no mask, 1 float, 2 __half, 3 __nv_bfloat16
   i64 mask_batch, mask_head, mask_query, mask_key;  // strides, 0 along which the mask is the same
@@ -38,7 +39,7 @@ struct Problem {
   // Whether all queries from `query` on see all keys before `key_end`, and their scores are the dot products. Queries past the
   // end may see what they like: they have zeros, and factors of 0.
   __device__ __forceinline__ bool is_plain(int query, int key_end) const {
-    return mask_kind == 0 && before == 1.f && key_end <= keys && (!is_causal || key_end <= query + 1);
+    return (PLAIN || (mask_kind == 0 && before == 1.f)) && key_end <= keys && (!is_causal || key_end <= query + 1);
   }
   // Rounded before the sum: with a multiplication and addition in one, large scores were far beyond the largest of them.
   __device__ __forceinline__ float score(float dot, int head, int query, int key) const {
@@ -50,7 +51,21 @@ struct Problem {
     if (mask_kind == 2) return scaled + to_float(static_cast<const __half*>(mask)[at]);
     return scaled + to_float(static_cast<const __nv_bfloat16*>(mask)[at]);
   }
-  __device__ __forceinline__ float power(float score, float shift) const { return exp2f((score - shift) * after); }
+  // 2^((score - shift) after), by the `level` of the shift. Of halves that is an exponent, which leaves one instruction before
+  // the power: that it is rounded multiplies all probabilities of a query alike. From scores of float the shift is subtracted.
+  template <typename T> __device__ __forceinline__ float level(float shift) const {
+    return Number<T>::SPLIT ? shift : shift * after;
+  }
+  template <typename T> __device__ __forceinline__ float power(float score, float level) const {
+    return exp2f(Number<T>::SPLIT ? (score - level) * after : fmaf(score, after, -level));
+  }
+  // The same times `factor`, which is in the level of halves.
+  template <typename T> __device__ __forceinline__ float level(float shift, float factor) const {
+    return Number<T>::SPLIT ? shift : shift * after - log2f(factor);
+  }
+  template <typename T> __device__ __forceinline__ float power(float score, float level, float factor) const {
+    return Number<T>::SPLIT ? power<T>(score, level) * factor : power<T>(score, level);
+  }
   // The factors of the probabilities of two neighbours in the row-major matrix of all probabilities, of which each has a word: a
   // product, not a choice, so that a dropped NaN gives NaN.
   __device__ __forceinline__ void factors(int head, int query, int key, float& first, float& second) const {
@@ -64,7 +79,8 @@ struct Problem {
     const unsigned low = i & 1 ? words.y : words.x, high = i & 1 ? words.w : words.z;
     return (i & 2 ? high : low) >= threshold ? kept : 0.f;
   }
-  __device__ __forceinline__ float factor(int head, int query, int key) const {
+  __device__ __forceinline__ float kept_or_dropped(int head, int query, int key) const {
+    if (PLAIN || !drops) return 1.f;
     const u64 i = ((u64)head * queries + query) * keys + key;
     return factor(words_of(offset + (i >> 2), seed), i);
   }
@@ -74,6 +90,20 @@ __device__ __forceinline__ int warp_of_block() { return threadIdx.x >> 5; }
 // The row and the column of a lane's first element of 16 x 8.
 __device__ __forceinline__ int lane_row() { return (threadIdx.x & 31) >> 2; }
 __device__ __forceinline__ int lane_column() { return (threadIdx.x & 3) * 2; }
+
+// The rows of a block: `head` counts over the batch.
+struct Place {
+  int head, first;
+};
+// Under a causal mask, those with most to do first, of all heads; else those of a head one after the other, which read the same.
+__device__ __forceinline__ Place place_of_block(int rows, int rows_of_block, bool is_causal, bool last_has_most) {
+  const int tiles = (rows + rows_of_block - 1) / rows_of_block;
+  if (!is_causal) return {(int)blockIdx.x / tiles, (int)blockIdx.x % tiles * rows_of_block};
+  const int heads = gridDim.x / tiles, tile = blockIdx.x / heads;
+  return {(int)blockIdx.x % heads, (last_has_most ? tiles - 1 - tile : tile) * rows_of_block};
+}
+
+__device__ __forceinline__ float finite_or_zero(float shift) { return shift == -CUDART_INF_F ? 0.f : shift; }
 
 template <int BLOCKS, int COUNT> __device__ __forceinline__ void clear(float (&x)[BLOCKS][COUNT][4]) {
 #pragma unroll
@@ -85,10 +115,27 @@ template <int BLOCKS, int COUNT> __device__ __forceinline__ void clear(float (&x
 }
 
 // Scores from the dot products of the warp's rows, from `row` on, and the columns from `column` on.
-template <bool KEYS_ARE_ROWS, int BLOCKS, int COUNT>
-__device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLOCKS][COUNT][4], int head, int row,
+template <bool KEYS_ARE_ROWS, bool PLAIN, int BLOCKS, int COUNT>
+__device__ __forceinline__ void to_scores(const Problem<PLAIN>& problem, float (&s)[BLOCKS][COUNT][4], int head, int row,
                                           int column) {
   if (KEYS_ARE_ROWS ? problem.is_plain(column, row + BLOCKS * 16) : problem.is_plain(row, column + COUNT * 8)) return;
+  if constexpr (PLAIN) {
+    column += lane_column();
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int r = row + b * 16 + lane_row() + half * 8;
+        // Rows of keys past the end may have any scores: nothing of them is stored.
+        const int low = problem.is_causal ? r - column : 0, high = min(problem.is_causal ? r : problem.keys, problem.keys - 1) - column;
+#pragma unroll
+        for (int j = 0; j < COUNT; ++j)
+#pragma unroll
+          for (int e = 0; e < 2; ++e)
+            if (KEYS_ARE_ROWS ? j * 8 + e < low : j * 8 + e > high) s[b][j][2 * half + e] = -CUDART_INF_F;
+      }
+    return;
+  }
 #pragma unroll
   for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
@@ -101,9 +148,9 @@ __device__ __forceinline__ void to_scores(const Problem& problem, float (&s)[BLO
 }
 
 // Dropout of the probabilities, or of their gradients, of the warp's rows of queries from `row` on and the keys from `column` on.
-template <int BLOCKS, int COUNT>
-__device__ __forceinline__ void drop(const Problem& problem, float (&s)[BLOCKS][COUNT][4], int head, int row, int column) {
-  if (!problem.drops) return;
+template <bool PLAIN, int BLOCKS, int COUNT>
+__device__ __forceinline__ void drop(const Problem<PLAIN>& problem, float (&s)[BLOCKS][COUNT][4], int head, int row, int column) {
+  if (PLAIN || !problem.drops) return;
 #pragma unroll
   for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
@@ -120,21 +167,29 @@ __device__ __forceinline__ void drop(const Problem& problem, float (&s)[BLOCKS][
 // LINES rows of up to WIDTH elements in shared memory, which THREADS threads fill together.
 template <typename T, int WIDTH, int LINES, int THREADS> struct Tile {
   static constexpr int CHUNK = Number<T>::CHUNK, PITCH = WIDTH + CHUNK, ROW = WIDTH / CHUNK, SIZE = LINES * PITCH;
+  static constexpr int CHUNKS = LINES * ROW / THREADS;  // of a thread
+  static_assert(CHUNKS * THREADS == LINES * ROW && (THREADS % ROW == 0 || ROW % THREADS == 0));
+  static __device__ __forceinline__ int first_line() { return threadIdx.x / ROW; }
+  static __device__ __forceinline__ int first_column() { return threadIdx.x % ROW * CHUNK; }
 
   // Lines of a matrix of `lines` x `width`, `stride` apart, from `first` on; zeros outside. `aligned`: all of its 16 bytes lie at
   // multiples.
   static __device__ __forceinline__ void copy(T* tile, const T* x, i64 stride, int first, int lines, int width, bool aligned) {
-    for (int i = threadIdx.x; i < LINES * ROW; i += THREADS) {
-      const int line = i / ROW, column = i % ROW * CHUNK;
-      const bool inside = first + line < lines;
-      const T* from = x + (first + line) * stride + column;
-      T* to = tile + line * PITCH + column;
+    const int line = first_line(), column = first_column();
+    const T* from = x + (first + line) * stride + column;
+    T* const to = tile + line * PITCH + column;
+    const int lines_left = lines - first - line, columns_left = width - column;
+#pragma unroll
+    for (int i = 0; i < CHUNKS; ++i) {
+      const int down = i * THREADS / ROW, right = i * THREADS % ROW * CHUNK;
+      const bool inside = down < lines_left;
+      const T* const chunk = from + down * stride + right;
+      T* const target = to + down * PITCH + right;
       if (aligned) {
-        const bool present = inside && column < width;
-        copy16(shared_of(to), present ? from : x, present ? 16 : 0);
+        copy16(shared_of(target), chunk, inside && right < columns_left ? 16 : 0);
       } else {
 #pragma unroll
-        for (int e = 0; e < CHUNK; ++e) to[e] = inside && column + e < width ? from[e] : T(0.f);
+        for (int e = 0; e < CHUNK; ++e) target[e] = inside && right + e < columns_left ? chunk[e] : T(0.f);
       }
     }
   }
@@ -143,8 +198,10 @@ template <typename T, int WIDTH, int LINES, int THREADS> struct Tile {
   static __device__ __forceinline__ bool is_special(const T* tile) {
     if constexpr (Number<T>::SPLIT) {
       u32 largest = 0;
-      for (int i = threadIdx.x; i < LINES * ROW; i += THREADS) {
-        const float4 x = *reinterpret_cast<const float4*>(tile + i / ROW * PITCH + i % ROW * CHUNK);
+#pragma unroll
+      for (int i = 0; i < CHUNKS; ++i) {
+        const float4 x = *reinterpret_cast<const float4*>(tile + (first_line() + i * THREADS / ROW) * PITCH + first_column() +
+                                                          i * THREADS % ROW * CHUNK);
         largest = max(largest, max(max(__float_as_uint(x.x) & 0x7fffffffu, __float_as_uint(x.y) & 0x7fffffffu),
                                    max(__float_as_uint(x.z) & 0x7fffffffu, __float_as_uint(x.w) & 0x7fffffffu)));
       }

@@ -42,25 +42,26 @@ class Tiles(NamedTuple):
         return (row_tiles * self.rows + 4 * self.lines) * (self.width * itemsize + 16) + 24 * self.lines
 
 
-# By the bytes of an element. Of two for a width, the second takes more rows, where there are enough to fill the device; the first
-# fits the 99 KiB of a block on the smaller chips. More lines or columns, and ptxas spills registers.
+# By the bytes of an element. Of two for a width, the second is faster where there are enough rows to fill the device: two blocks
+# of 16 rows a warp share what it reads from shared memory. The first fits the 99 KiB of a block on the smaller chips.
+# More lines, blocks or columns, and ptxas spills registers.
 _FORWARD = {
     4: [Tiles(32, 1, 4, 32, 32), Tiles(32, 2, 4, 32, 32), Tiles(64, 1, 4, 32, 64), Tiles(64, 2, 4, 16, 64),
         Tiles(128, 1, 4, 16, 128), Tiles(256, 1, 2, 16, 128)],
-    2: [Tiles(32, 1, 4, 64, 32), Tiles(32, 2, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 32, 64),
-        Tiles(128, 1, 4, 64, 128), Tiles(128, 2, 4, 16, 128), Tiles(256, 1, 4, 16, 256)],
+    2: [Tiles(32, 1, 4, 64, 32), Tiles(32, 2, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 64, 64),
+        Tiles(128, 1, 4, 64, 128), Tiles(128, 2, 4, 32, 128), Tiles(256, 1, 4, 16, 256)],
 }
 _GRAD_QUERY = {
     4: [Tiles(32, 1, 4, 32, 32), Tiles(64, 1, 4, 32, 64), Tiles(64, 2, 4, 16, 64), Tiles(128, 1, 2, 16, 128),
         Tiles(128, 1, 4, 16, 128), Tiles(256, 1, 1, 16, 128), Tiles(256, 1, 2, 16, 128)],
-    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 32, 64), Tiles(128, 1, 4, 32, 128),
-        Tiles(256, 1, 2, 16, 256), Tiles(256, 1, 4, 16, 256)],
+    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 32, 64), Tiles(64, 2, 4, 32, 64), Tiles(128, 1, 4, 32, 128),
+        Tiles(128, 1, 4, 64, 128), Tiles(256, 1, 2, 16, 256), Tiles(256, 1, 4, 16, 256)],
 }
 _GRAD_KEY_VALUE = {
     4: [Tiles(32, 1, 4, 32, 32), Tiles(64, 1, 4, 16, 64), Tiles(128, 1, 2, 16, 64), Tiles(128, 1, 4, 16, 64),
         Tiles(256, 1, 1, 16, 64), Tiles(256, 1, 2, 16, 64)],
-    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 32, 64), Tiles(128, 1, 4, 32, 128), Tiles(256, 1, 2, 16, 128),
-        Tiles(256, 1, 4, 16, 128)],
+    2: [Tiles(32, 1, 4, 64, 32), Tiles(64, 1, 4, 64, 64), Tiles(64, 2, 4, 32, 64), Tiles(128, 1, 4, 32, 128),
+        Tiles(256, 1, 2, 16, 128), Tiles(256, 1, 4, 16, 128)],
 }
 #: The choices of each kernel, and how many tiles of rows it keeps.
 KERNELS = {
@@ -77,39 +78,44 @@ def _shared_memory(device: int) -> int:
 
 
 @functools.cache
-def choices(name: str, itemsize: int, width: int, device: int) -> list[Tiles]:
-    """The smallest of the kernels that serve `width` and fit the device."""
+def choices(name: str, itemsize: int, width: int, device: int, is_plain: bool) -> list[Tiles]:
+    """The smallest of the kernels that serve `width` and fit the device.
+
+    `is_plain`: without mask and dropout, whose instructions would spill registers with more than 16 rows of a warp.
+    """
     table, row_tiles = KERNELS[name]
     memory = _shared_memory(device)
-    fitting = [tiles for tiles in table[itemsize] if tiles.width >= width and tiles.shared(itemsize, row_tiles) <= memory]
+    fitting = [tiles for tiles in table[itemsize] if tiles.width >= width and tiles.shared(itemsize, row_tiles) <= memory
+               and (is_plain or tiles.blocks == 1)]
     return [tiles for tiles in fitting if tiles.width == fitting[0].width]
 
 
 def serves(q: Any, v: Any) -> bool:
     """Whether the kernels here take these operands."""
     width, device = max(q.shape[3], v.shape[3]), cupy.cuda.runtime.getDevice()
-    return q.dtype.name in TYPES and all(choices(name, q.itemsize, width, device) for name in KERNELS)
+    return q.dtype.name in TYPES and all(choices(name, q.itemsize, width, device, False) for name in KERNELS)
 
 
-def key(name: str, itemsize: int, width: int, heads: int, rows: int) -> str:
+def key(name: str, itemsize: int, width: int, is_plain: bool, heads: int, rows: int) -> str:
     """The name of a problem in a tuning table, which has the place of its tiles among `choices`."""
-    return f"{name} {itemsize}x{width} {heads}x{rows}"
+    return f"{name} {itemsize}x{width} {heads}x{rows}{'' if is_plain else ' masked'}"
 
 
 @functools.lru_cache(4096)
-def _chosen(name: str, itemsize: int, width: int, device: int, heads: int, rows: int) -> Tiles:
-    found = choices(name, itemsize, width, device)
-    measured = tuning.table(cupy.cuda.Device(device).compute_capability).get(key(name, itemsize, width, heads, rows))
+def _chosen(name: str, itemsize: int, width: int, device: int, is_plain: bool, heads: int, rows: int) -> Tiles:
+    found = choices(name, itemsize, width, device, is_plain)
+    measured = tuning.table(cupy.cuda.Device(device).compute_capability).get(key(name, itemsize, width, is_plain, heads, rows))
     if measured is not None and measured[0] < len(found):
         return found[measured[0]]
     small, large = (found * 2)[:2]
     return large if heads * launch.ceil_div(rows, large.rows) >= launch.multiprocessors() else small
 
 
-def _run(name: str, dtype: Any, width: int, heads: int, rows: int, arguments: tuple[Any, ...]) -> None:
+def _run(name: str, dtype: Any, width: int, is_plain: bool, heads: int, rows: int, arguments: tuple[Any, ...]) -> None:
     """A block for the rows of each head and the columns that the chosen tiles have."""
-    tiles = _chosen(name, dtype.itemsize, width, cupy.cuda.runtime.getDevice(), heads, rows)
-    kernel = launch.kernel("flash_attention", f"{name}<{TYPES[dtype.name]}, {', '.join(map(str, tiles))}>")
+    tiles = _chosen(name, dtype.itemsize, width, cupy.cuda.runtime.getDevice(), is_plain, heads, rows)
+    numbers = ", ".join(map(str, (*tiles, str(is_plain).lower())))
+    kernel = launch.kernel("flash_attention", f"{name}<{TYPES[dtype.name]}, {numbers}>")
     shared = tiles.shared(dtype.itemsize, KERNELS[name][1])
     if shared > 48 << 10:
         kernel.max_dynamic_shared_size_bytes = shared
@@ -170,6 +176,11 @@ def _mask(mask: Any, stand_in: Any) -> tuple[Any, np.int32]:
     return copies.contiguous(mask.astype(np.float32) if kind is None else mask), np.int32(kind or 1)
 
 
+def _is_plain(mask: Any, scale: float, draw: Draw | None) -> bool:
+    """Whether there is neither mask nor dropout, and scores are dot products."""
+    return mask is None and draw is None and problem.factors(mask, scale)[0] == 1
+
+
 def _dropout(draw: Draw | None) -> tuple[Any, ...]:
     """Whether there is dropout, and its numbers."""
     p, seed, offset = draw or (0.0, 0, 0)
@@ -193,7 +204,8 @@ def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: boo
     shift, factor = (launch.result(target, q.shape[:3], np.float32) for target in out[1:3])
     if shift.size:
         arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, draw, (), (y,)), *_passed(y), shift, factor)
-        _run("flash_attention", q.dtype, max(q.shape[3], v.shape[3]), q.shape[0] * q.shape[1], q.shape[2], arguments)
+        width, is_plain = max(q.shape[3], v.shape[3]), _is_plain(mask, scale, draw)
+        _run("flash_attention", q.dtype, width, is_plain, q.shape[0] * q.shape[1], q.shape[2], arguments)
     return y, shift, factor
 
 
@@ -207,12 +219,12 @@ def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any
     if dots.size:
         kernel = launch.kernel("flash_attention", f"flash_attention_dots<{TYPES[q.dtype.name]}>")
         sizes = np.int32(q.shape[1]), np.int32(q.shape[2]), np.int64(dots.size), np.int32(v.shape[3])
-        kernel((launch.ceil_div(dots.size, 8),), (256,), (*_passed(g, y), dots, *sizes))
-    width = max(q.shape[3], v.shape[3])
+        kernel((launch.ceil_div(dots.size, 32),), (256,), (*_passed(g, y), dots, *sizes, np.int32(_are_aligned(g, y))))
+    chosen_by = q.dtype, max(q.shape[3], v.shape[3]), _is_plain(mask, scale, draw)
     arguments = (*_arguments(q, k, v, mask, shift, scale, is_causal, draw, (dq, dk), (g, dv)), *_passed(g), shift, factor, dots)
     if dq.size:
-        _run("flash_attention_grad_query", q.dtype, width, q.shape[0] * q.shape[1], q.shape[2], (*arguments, *_passed(dq)))
+        _run("flash_attention_grad_query", *chosen_by, q.shape[0] * q.shape[1], q.shape[2], (*arguments, *_passed(dq)))
     if dk.size or dv.size:
         heads = k.shape[0] * k.shape[1]
-        _run("flash_attention_grad_key_value", q.dtype, width, heads, k.shape[2], (*arguments, *_passed(dk, dv)))
+        _run("flash_attention_grad_key_value", *chosen_by, heads, k.shape[2], (*arguments, *_passed(dk, dv)))
     return dq, dk, dv

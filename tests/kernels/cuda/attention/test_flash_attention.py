@@ -19,7 +19,7 @@ def _configurations():
         kernel, _, arguments = name[:-1].partition("<")
         dtype, *numbers = arguments.split(", ")
         if numbers:
-            yield kernel, dtype, tuple(map(int, numbers))
+            yield kernel, dtype, tuple(map(int, numbers[:-1])), numbers[-1] == "true"
 
 
 CONFIGURATIONS = list(_configurations())
@@ -45,7 +45,7 @@ def nan(cp, x):
 def check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, shape, mask):
     """One kernel, on outputs full of NaN."""
     tiles = flash.Tiles(*tiles)
-    monkeypatch.setattr(flash, "_chosen", lambda name, *sizes: tiles if name == kernel else flash.choices(name, *sizes[:3])[0])
+    monkeypatch.setattr(flash, "_chosen", lambda name, *sizes: tiles if name == kernel else flash.choices(name, *sizes[:4])[0])
     g, q, k, v, bias = reference.data(shape, mask, NAMES[dtype])
     scale = shape[5] ** -0.5
     is_causal = mask == "causal"
@@ -72,21 +72,21 @@ def check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, shape, mas
         close(got, exact, 4 * tolerance)
 
 
-@pytest.mark.parametrize(("kernel", "dtype", "tiles"), CONFIGURATIONS,
-                         ids=lambda x: "-".join(map(str, x)) if isinstance(x, tuple) else x)
-def test_every_configuration(flash, cp, monkeypatch, kernel, dtype, tiles):
+@pytest.mark.parametrize(("kernel", "dtype", "tiles", "is_plain"), CONFIGURATIONS,
+                         ids=lambda x: "-".join(map(str, x)) if isinstance(x, tuple) else {True: "plain", False: "masked"}.get(x, x))
+def test_every_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, is_plain):
     width, rows = tiles[0], 16 * tiles[1] * tiles[2]
-    if kernel == "flash_attention_grad_key_value":
-        check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, (1, 2, 1, 35, rows + 3, width, width - 8), "causal")
-        check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, (1, 1, 1, 70, 5, width - 3, width), (0, 0, 1, 1))
-    else:
-        check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, (1, 2, 1, rows + 3, 70, width, width - 8), "causal")
-        check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, (1, 1, 1, 5, 70, width - 3, width), (0, 0, 1, 1))
+    for lengths, widths, mask in [((35, rows + 3), (width, width - 8), "causal"), ((70, 5), (width - 3, width), None)]:
+        few_and_many = lengths if kernel == "flash_attention_grad_key_value" else (lengths[1], 70)
+        heads = (1, 2, 1) if mask else (1, 1, 1)
+        given = mask if is_plain else (0, 0, 1, 1)
+        check_configuration(flash, cp, monkeypatch, kernel, dtype, tiles, (*heads, *few_and_many, *widths), given)
 
 
 def test_the_launcher_chooses_among_what_is_compiled(flash):
-    tables = {(name, flash.TYPES[dtype.name], tuple(tiles)) for dtype in NAMES.values()
-              for name, (table, _) in flash.KERNELS.items() for tiles in table[dtype.itemsize]}
+    tables = {(name, flash.TYPES[dtype.name], tuple(tiles), is_plain) for dtype in NAMES.values()
+              for name, (table, _) in flash.KERNELS.items() for tiles in table[dtype.itemsize]
+              for is_plain in (True, False) if is_plain or tiles.blocks == 1}
     assert tables == set(CONFIGURATIONS)
 
 
@@ -94,14 +94,14 @@ def test_what_was_measured_comes_first(flash, cp, monkeypatch, tmp_path):
     from lucid_kernels.cuda.runtime import tuning
 
     device = cp.cuda.runtime.getDevice()
-    problem = "flash_attention", 4, 64, device, 1, 128
+    problem = "flash_attention", 4, 64, device, True, 1, 128
     monkeypatch.setattr(tuning, "FOLDER", tmp_path)
     try:
         tuning.table.cache_clear(), flash._chosen.cache_clear()
         before = flash._chosen(*problem)
-        tuning.write(cp.cuda.Device(device).compute_capability, {flash.key("flash_attention", 4, 64, 1, 128): [1]})
+        tuning.write(cp.cuda.Device(device).compute_capability, {flash.key("flash_attention", 4, 64, True, 1, 128): [1]})
         flash._chosen.cache_clear()
-        assert (before, flash._chosen(*problem)) == tuple(flash.choices("flash_attention", 4, 64, device))
+        assert (before, flash._chosen(*problem)) == tuple(flash.choices("flash_attention", 4, 64, device, True))
     finally:
         monkeypatch.undo()
         tuning.table.cache_clear(), flash._chosen.cache_clear()
@@ -110,7 +110,7 @@ def test_what_was_measured_comes_first(flash, cp, monkeypatch, tmp_path):
 def test_more_rows_where_they_fill_the_device(flash, cp):
     from lucid_kernels.cuda.runtime import launch
 
-    few, many = (flash._chosen("flash_attention", 4, 64, cp.cuda.runtime.getDevice(), heads, 128)
+    few, many = (flash._chosen("flash_attention", 4, 64, cp.cuda.runtime.getDevice(), True, heads, 128)
                  for heads in (1, launch.multiprocessors()))
     assert (few.rows, many.rows) == (64, 128)
 
