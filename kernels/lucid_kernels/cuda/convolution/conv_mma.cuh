@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 round_tf32(u32 bits) {
 // ---- the numbers of a product: float as TF32 or by three products of its parts, float16 or bfloat16. Sums are float in all of
 // them.
 // CHUNK: elements in the 16 bytes of a copy; DEPTH: terms that one mma adds. A row of 16 bytes has the same place in the
-// registers for all of them.
+// registers for all of them. `rounded`: a word as conv_pack.cu writes it.
 struct Tf32 {
   using Element = float;
   static constexpr int CHUNK = 4, DEPTH = 8;

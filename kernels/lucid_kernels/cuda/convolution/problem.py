@@ -83,26 +83,21 @@ def fits(dtype: np.dtype, geometry: Geometry) -> bool:
     return max(sizes) < _LARGEST
 
 
-def product_planar(tile: Tile) -> int:
-    """Bytes of shared memory of a block of conv_product with a source as it lies."""
-    return tile.stages * (32 * 4 * (tile.rows + 8) + 128 * tile.columns)
+def product_memory(tile: Tile) -> int:
+    """Bytes of shared memory of a block of conv_product: the stages, and of each row its pixel and the place of its result."""
+    return tile.stages * 128 * (tile.rows + tile.columns) + 20 * tile.rows
 
 
-def rows_of_128(tile: Tile) -> int:
-    """Of conv_product with the channels last, and of conv_grad_weight_planar."""
-    return tile.stages * 128 * (tile.rows + tile.columns)
-
-
-def _weight_last_4(tile: Tile) -> int:
+def _weight_memory_4(tile: Tile) -> int:
     return tile.stages * 32 * 4 * (tile.rows + tile.columns + 16)
 
 
-def _weight_last_2(tile: Tile) -> int:
-    return _weight_last_4(tile) // 2
+def _weight_memory_2(tile: Tile) -> int:
+    return _weight_memory_4(tile) // 2
 
 
-#: Of conv_grad_weight_last, by the bytes of an element.
-WEIGHT_LAST = {4: _weight_last_4, 2: _weight_last_2}
+#: Of conv_grad_weight, by the bytes of an element.
+WEIGHT_MEMORY = {4: _weight_memory_4, 2: _weight_memory_2}
 
 
 class Problem(NamedTuple):
@@ -138,8 +133,8 @@ class Problem(NamedTuple):
         return configurations.choose(capability, self.key, self.choices(memory), self.simt if self.exact else math.inf)
 
 
-def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool, last: bool) -> Problem:
-    """A convolution, or with `gradient` that of its input, of a source whose channels lie `last` or not."""
+def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool) -> Problem:
+    """A convolution, or with `gradient` that of its input."""
     groups = geometry.groups
     source, target = geometry.in_channels // groups, geometry.out_channels // groups
     size, phases = geometry.out_size, 1
@@ -150,25 +145,22 @@ def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool, last: 
     rows, padded = geometry.batch * math.prod(size), whole(source, chunk)
     # With a stride a phase has its share of the taps; the largest has at most all.
     slabs = max(1, -(-geometry.taps * padded // (8 * chunk)) // phases)
-    planar = itemsize == 4 and not last
     simt = configurations.simt(rows, target, geometry.taps * source // phases, groups * phases, 1)
-    return Problem(f"conv_product<{kind}, {str(not planar).lower()}", "input gradient" if gradient else "forward", rows, target,
-                   slabs, groups * phases, kind == "Float32", product_planar if planar else rows_of_128, simt)
+    return Problem(f"conv_product<{kind}", "input gradient" if gradient else "forward", rows, target, slabs, groups * phases,
+                   kind == "Float32", product_memory, simt)
 
 
-def weight_gradient(kind: str, itemsize: int, geometry: Geometry, planar: bool) -> Problem:
-    """The gradient of the weight, of float as it lies (`planar`) or of arrays with the channels last."""
+def weight_gradient(kind: str, itemsize: int, geometry: Geometry) -> Problem:
+    """The gradient of the weight."""
     groups = geometry.groups
     rows, channels = geometry.out_channels // groups, geometry.in_channels // groups
-    padded, pixels = channels if planar else whole(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
-    name, shared = ("planar", rows_of_128) if planar else ("last", WEIGHT_LAST[itemsize])
+    padded, pixels = whole(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
     simt = configurations.simt(rows, geometry.taps * channels, pixels, groups, 512)
-    return Problem(f"conv_grad_weight_{name}<{kind}", "weight gradient", rows, geometry.taps * padded, -(-pixels // 32), groups,
-                   kind == "Float32", shared, simt)
+    return Problem(f"conv_grad_weight<{kind}", "weight gradient", rows, geometry.taps * padded, -(-pixels // 32), groups,
+                   kind == "Float32", WEIGHT_MEMORY[itemsize], simt)
 
 
-def problems(dtype: np.dtype, geometry: Geometry, last: bool) -> tuple[Problem, Problem, Problem]:
-    """A convolution and its gradients for input and weight, of arrays whose channels lie `last` or not."""
+def problems(dtype: np.dtype, geometry: Geometry) -> tuple[Problem, Problem, Problem]:
+    """A convolution and its gradients for input and weight."""
     kind, size = kind_of(dtype), dtype.itemsize
-    return (product(kind, size, geometry, False, last), product(kind, size, geometry, True, last),
-            weight_gradient(kind, size, geometry, size == 4 and not last))
+    return (product(kind, size, geometry, False), product(kind, size, geometry, True), weight_gradient(kind, size, geometry))

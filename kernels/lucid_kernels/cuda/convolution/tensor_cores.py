@@ -3,9 +3,8 @@
 `convolve`, `convolve_grad_input` and `convolve_grad_weight` return None where they do not serve. `product` computes a convolution
 or its input gradient (`conv_product.cu`), `grad_weight` the weight gradient (`conv_grad_weight.cu`).
 
-Float32 images are read as they lie. The kernels for 16-bit elements, which asynchronous copies cannot take one by one, and those
-for images with the channels last, want the channels of each group in whole chunks of 16 bytes: other arrays are brought into that
-order first (`conv_pack.cu`). The result of images with the channels last has them last too, as in PyTorch.
+The kernels want the channels last, those of each group in whole chunks of 16 bytes, and TF32 rounded: other arrays are brought into
+that order first (`conv_pack.cu`). The result of images with the channels last has them last too, as in PyTorch.
 """
 from __future__ import annotations
 
@@ -79,10 +78,10 @@ def pack(x: Any, weight: Any, geometry: Geometry, gradient: bool, tile: Tile) ->
         source, target = target, source
     packed_rows, padded = whole(target, tile.columns), whole(source, 16 // x.dtype.itemsize)
     packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
-    weight_last = lies_last(weight)
-    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
-               weight_last)  # fmt: skip
-    _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size),
+    weight_last, chunk = lies_last(weight), 16 // x.dtype.itemsize
+    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded,
+               padded if padded % (8 * chunk) else 8 * chunk, gradient, weight_last)  # fmt: skip
+    _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size // chunk),
             (_turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
     return packed
 
@@ -105,7 +104,7 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
     geometry = geometry_of(x.shape, weight_shape, stride, padding, dilation, groups)
     chosen = None
     if g.size and serve(g.dtype, geometry):
-        chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry, _is_planar(g, x)))
+        chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry))
     if chosen is None:
         return None
     dw = launch.result(out, weight_shape, g.dtype)
@@ -117,12 +116,7 @@ def _chosen(x: Any, geometry: Geometry, gradient: bool) -> tuple[Tile, int] | No
     """Tile and slices for `product`, None where it does not serve."""
     if not (x.size and serve(x.dtype, geometry)):
         return None
-    return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient, lies_last(x)))
-
-
-def _is_planar(*arrays: Any) -> bool:
-    """Whether the channels of float arrays do not lie last: these are read as they lie."""
-    return arrays[0].dtype.char == "f" and not any(map(lies_last, arrays))
+    return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient))
 
 
 def result_like(out: Any, shape: Sizes, source: Any) -> Any:
@@ -151,19 +145,19 @@ def _turned(x: Any) -> Any:
 def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     """An array with the pixels of x (N, C, ...), the channels of each group side by side in whole chunks, and their number.
 
-    It is a view of x where that lies so.
+    It is a view of x where that lies so and needs no rounding to TF32.
     """
-    chunk = 16 // x.dtype.itemsize
+    chunk, kind = 16 // x.dtype.itemsize, kind_of(x.dtype)
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
     padded, last = whole(group, chunk), lies_last(x)
     x = _turned(x) if last else copies.contiguous(x)
-    if last and padded == group and x.data.ptr % 16 == 0:
+    if last and padded == group and x.data.ptr % 16 == 0 and kind != "Tf32":
         return x, padded
     packed = launch.empty((batch, pixels, groups * padded), x.dtype)
     tiles = batch * -(-pixels // 32) * -(-groups * padded // 32)
     arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last)))
-    _launch("conv_pack", f"conv_pack_channels<{launch.ctype(x.dtype)}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
+    _launch("conv_pack", f"conv_pack_channels<{kind}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
     return packed, padded
 
 
@@ -174,7 +168,7 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
 
     y lies in row-major order or with the channels last.
     """
-    kind, groups, planar = kind_of(x.dtype), geometry.groups, _is_planar(x)
+    kind, groups = kind_of(x.dtype), geometry.groups
     source, target = geometry.in_channels // groups, geometry.out_channels // groups
     size, phases = geometry.out_size, 1
     if gradient:
@@ -188,10 +182,7 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     packed_rows = whole(target, tile.columns)
     if packed is None:
         packed = pack(x, weight, geometry, gradient, tile)
-    if planar:
-        x = copies.contiguous(x)
-    else:
-        x, _ = _channels_last(x, groups)
+    x, _ = _channels_last(x, groups)
     row_tiles = -(-rows // tile.rows)
     blocks = phases * groups * slices * row_tiles * -(-target // tile.columns)
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
@@ -202,8 +193,7 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     added = *launch.optional(bias, x), *launch.optional(residual, x), np.int32(relu)
     arguments = (x, packed, *added, y, parts,
                  *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
-    _launch("conv_product", f"conv_product<{kind}, {str(not planar).lower()}, {tile}>", blocks, tile.threads, arguments,
-            (_problem.product_planar if planar else _problem.rows_of_128)(tile))
+    _launch("conv_product", f"conv_product<{kind}, {tile}>", blocks, tile.threads, arguments, _problem.product_memory(tile))
     if slices > 1:
         _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
                 (parts, *added, y, *map(np.int32, (slices, target * groups, inner)),
@@ -217,21 +207,17 @@ def _flat(size: int) -> tuple[int, int]:
 
 def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices: int) -> None:
     """Write to dw, in row-major order, the gradient of a convolution for its weight from g, that of the output, and the input."""
-    kind, groups, planar = kind_of(x.dtype), geometry.groups, _is_planar(g, x)
+    kind, groups = kind_of(x.dtype), geometry.groups
     group_in, group_out = geometry.in_channels // groups, geometry.out_channels // groups
-    numbers: tuple[int, ...] = ()
-    if planar:
-        g, x, channels, filled = copies.contiguous(g), copies.contiguous(x), group_in, geometry
-    else:
-        (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
-        filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)
-        numbers = (group_out,)
+    (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
+    filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)
     columns, slabs = geometry.taps * channels, -(-geometry.batch * math.prod(geometry.out_size) // 32)
-    name, shared = ("planar", _problem.rows_of_128) if planar else ("last", _problem.WEIGHT_LAST[x.itemsize])
     slabs_per_slice = max(1, -(-slabs // slices))
     parts = launch.empty((slices, geometry.out_channels, columns), np.float32)
     blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
-    _launch("conv_grad_weight", f"conv_grad_weight_{name}<{kind}, {tile}>", blocks, tile.threads,
-            (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared(tile))
-    _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(dw.size),
-            (parts, dw, *map(np.int32, (slices, group_in, channels, geometry.taps)), np.int64(dw.size)))
+    _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", blocks, tile.threads,
+            (g, x, parts, *map(np.int32, (slices, slabs_per_slice, group_out)), *filled.scalars()),
+            _problem.WEIGHT_MEMORY[x.itemsize](tile))
+    threads = next((n for n in (8, 4, 2) if slices >= 2 * n), 1)  # of an element: for few elements with many slices
+    _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(parts.size // slices * threads),
+            (parts, dw, *map(np.int32, (slices, threads, group_in, channels, geometry.taps, parts.size // slices))))
