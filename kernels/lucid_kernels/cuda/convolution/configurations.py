@@ -33,8 +33,14 @@ class Tile(NamedTuple):
         return ", ".join(map(str, self))
 
 
-#: As the sources instantiate them.
-TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32, 32, 32, 4), Tile(64, 64, 32, 32, 4))
+#: As the sources instantiate them. Those of warps serve all chips, exact float32 (but the first, in which its parts would spill
+#: registers) and the weight gradient.
+WARP_TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32, 32, 32, 4), Tile(64, 64, 32, 32, 4))
+#: Those of warpgroups, whose warps have 16 rows and all columns, want wgmma.
+WARPGROUP_TILES = (Tile(128, 128, 16, 128, 3), Tile(128, 64, 16, 64, 4), Tile(128, 256, 16, 256, 4))
+TILES = WARP_TILES + WARPGROUP_TILES
+#: The chips with wgmma.
+WARPGROUPS = "90"
 
 # A multiprocessor of an H100: multiplications of TF32 a cycle by mma.sync (0.63 of what wgmma reaches, which others have
 # measured), bytes a cycle to and from shared memory, and its share of the bytes a cycle from memory.

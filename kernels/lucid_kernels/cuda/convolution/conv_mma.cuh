@@ -2,6 +2,7 @@
 #pragma once
 #include "conv_elements.cuh"
 #include "split_tf32.cuh"
+#include "warpgroups.cuh"
 
 // The nearest number of TF32, of which the hardware ignores the last 13 bits. inf stays inf. A NaN gets a bit that is not
 // ignored: to add half a place would make -0 of some, to ignore bits inf of others.
@@ -28,6 +29,9 @@ struct Tf32 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return round_tf32(word); }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_tf32(d, a, b); }
+  template <int COLUMNS> static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_tf32<COLUMNS>(d, a, b, step);
+  }
 };
 struct Float32 {
   using Element = float;
@@ -41,6 +45,9 @@ struct Float16 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_float16(d, a, b); }
+  template <int COLUMNS> static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_float16<COLUMNS>(d, a, b, step);
+  }
 };
 struct Bfloat16 {
   using Element = __nv_bfloat16;
@@ -48,6 +55,9 @@ struct Bfloat16 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_bfloat16(d, a, b); }
+  template <int COLUMNS> static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_bfloat16<COLUMNS>(d, a, b, step);
+  }
 };
 
 // sum += a b, for MT x NT tiles of a warp.

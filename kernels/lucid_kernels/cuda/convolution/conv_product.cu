@@ -1,12 +1,19 @@
 // one module an instance
+// on compute capability 9.0: sm_90a
 // instantiate: conv_product<Tf32, 128, 128, 64, 64, 3>, conv_product<Tf32, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Tf32, 128, 32, 32, 32, 4>, conv_product<Tf32, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Tf32, 128, 128, 16, 128, 3>, conv_product<Tf32, 128, 64, 16, 64, 4>
+// instantiate: conv_product<Tf32, 128, 256, 16, 256, 4>
 // instantiate: conv_product<Float32, 128, 64, 64, 32, 3>, conv_product<Float32, 128, 32, 32, 32, 4>
 // instantiate: conv_product<Float32, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, 128, 128, 64, 64, 3>, conv_product<Float16, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Float16, 128, 32, 32, 32, 4>, conv_product<Float16, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Float16, 128, 128, 16, 128, 3>, conv_product<Float16, 128, 64, 16, 64, 4>
+// instantiate: conv_product<Float16, 128, 256, 16, 256, 4>
 // instantiate: conv_product<Bfloat16, 128, 128, 64, 64, 3>, conv_product<Bfloat16, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Bfloat16, 128, 32, 32, 32, 4>, conv_product<Bfloat16, 64, 64, 32, 32, 4>
+// instantiate: conv_product<Bfloat16, 128, 128, 16, 128, 3>, conv_product<Bfloat16, 128, 64, 16, 64, 4>
+// instantiate: conv_product<Bfloat16, 128, 256, 16, 256, 4>
 //
 // Convolution and its input gradient on tensor cores, as implicit matrix products of each group:
 //
@@ -19,6 +26,8 @@
 //
 // Where the channels are whole slabs, the sum goes through all taps of one slab of channels before the next: neighbouring taps
 // read almost the same pixels, which are then in the cache of the multiprocessor. Else it goes through all channels of a tap.
+//
+// In tiles whose warps have 16 rows and all columns, warpgroups multiply the slabs where they lie (warpgroups.cuh).
 //
 // A few results with a long sum are cut along the sum into `slices`, which conv_pack.cu adds in order.
 #include "conv_mma.cuh"
@@ -67,6 +76,7 @@ template <typename Kind, int BM, int THREADS> struct Source {
 template <int V> struct Width {
   static constexpr int VALUE = V;
 };
+constexpr int min_of(int a, int b) { return a < b ? a : b; }
 constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 
 // `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: (phase, group, slice, row tile, column tile) with
@@ -74,7 +84,7 @@ constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 // results go to `parts`, (slices, *y.shape), without bias, residual and ReLU. `residual` is added; it lies as y does.
 // Shared memory: the stages, of each row of the tile the pixel of the source (int4) and the place of the result (int).
 template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
-__global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, 2)
+__global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BN > 128 ? 1 : 2)
 conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::Element* __restrict__ weight,
              const typename Kind::Element* __restrict__ bias, int has_bias, const typename Kind::Element* __restrict__ residual,
              int has_residual, int relu, typename Kind::Element* __restrict__ y, float* __restrict__ parts, int slices,
@@ -82,8 +92,9 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK, THREADS = BM / WM * (BN / WN) * 32, LINES = THREADS / 8, B_COPIES = BN / LINES;
   constexpr int STAGE = (BM + BN) * 128, MT = WM / 16, NT = WN / 8;
+  constexpr bool WARPGROUPS = WM == 16;
   static_assert(THREADS >= BM, "a thread for each row");
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   int4* const pixels = reinterpret_cast<int4*>(memory + STAGES * STAGE);
   int* const places = reinterpret_cast<int*>(pixels + BM);
 
@@ -182,27 +193,43 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
   const u32 b_at = (BM + warp_column + (matrix >> 1) * 8 + in_matrix) * 128 + ((matrix & 1) ^ in_matrix) * 16;
   for (int slab = 0; slab < slabs; ++slab) {
     copies_wait<STAGES - 2>();
+    if constexpr (WARPGROUPS) {
+      copies_for_warpgroups();
+      warpgroup_wait();
+    }
     __syncthreads();  // the slab is there for all, and nobody reads any longer the stage that is copied to next
+    if constexpr (WARPGROUPS) {
+      warpgroup_begin();
+#pragma unroll
+      for (int step = 0; step < 4; ++step)
+#pragma unroll
+        for (int j = 0; j < NT; j += 16)
+          Kind::template warpgroup<min_of(BN, 128)>(sum[0] + j, stage_out + warp / 4 * 64 * 128, stage_out + (BM + j * 8) * 128, step);
+      warpgroup_commit();
+    }
     if (slab + STAGES - 1 < slabs) copy_slab();
     copies_commit();
+    if constexpr (!WARPGROUPS) {
 #pragma unroll(Kind::SPLIT ? 1 : 4)
-    for (int step = 0; step < 4; ++step) {
-      u32 a[MT][4], b[NT][2];
+      for (int step = 0; step < 4; ++step) {
+        u32 a[MT][4], b[NT][2];
 #pragma unroll
-      for (int i = 0; i < MT; ++i) load_matrices(a[i], ((stage_out + a_at) ^ (step * 32)) + i * 16 * 128);
+        for (int i = 0; i < MT; ++i) load_matrices(a[i], ((stage_out + a_at) ^ (step * 32)) + i * 16 * 128);
 #pragma unroll
-      for (int j = 0; j < NT; j += 2) {
-        u32 r[4];
-        load_matrices(r, ((stage_out + b_at) ^ (step * 32)) + j * 8 * 128);
-        b[j][0] = r[0];
-        b[j][1] = r[1];
-        b[j + 1][0] = r[2];
-        b[j + 1][1] = r[3];
+        for (int j = 0; j < NT; j += 2) {
+          u32 r[4];
+          load_matrices(r, ((stage_out + b_at) ^ (step * 32)) + j * 8 * 128);
+          b[j][0] = r[0];
+          b[j][1] = r[1];
+          b[j + 1][0] = r[2];
+          b[j + 1][1] = r[3];
+        }
+        multiply_add<Kind>(sum, a, b);
       }
-      multiply_add<Kind>(sum, a, b);
     }
     stage_out = stage_out == base + (STAGES - 1) * STAGE ? base : stage_out + STAGE;
   }
+  if constexpr (WARPGROUPS) warpgroup_wait();
   copies_wait<0>();
   __syncthreads();  // nobody reads the stages any longer
 

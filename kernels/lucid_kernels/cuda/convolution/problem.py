@@ -19,7 +19,6 @@ _FEW = 8  # channels of a group, and terms: most of a tile would be empty
 _LARGEST = 1 << 31  # the kernels count elements in 32 bits
 #: float32 is Tf32 where TF32 is allowed.
 _KINDS = {"f": "Float32", "e": "Float16", "E": "Bfloat16"}
-_EXACT_TILES = configurations.TILES[1:]  # in the largest the parts of float32 would spill registers
 
 
 class Geometry(NamedTuple):
@@ -119,18 +118,22 @@ class Problem(NamedTuple):
         name = f"{self.kernel}>{' gradient' * (self.sort == 'input gradient')}"
         return configurations.key(name, self.rows, self.columns, self.slabs, self.products)
 
-    def tiles(self, memory: int) -> tuple[Tile, ...]:
-        """Those that are compiled and fit a block with so much shared memory."""
-        return tuple(tile for tile in (_EXACT_TILES if self.exact else configurations.TILES) if self.shared(tile) <= memory)
+    def tiles(self, capability: str, memory: int) -> tuple[Tile, ...]:
+        """Those that are compiled for such a chip, and fit a block with so much shared memory."""
+        found = configurations.WARP_TILES[1:] if self.exact else configurations.WARP_TILES
+        if capability == configurations.WARPGROUPS and not self.exact and self.sort != "weight gradient":
+            found += configurations.WARPGROUP_TILES
+        return tuple(tile for tile in found if self.shared(tile) <= memory)
 
-    def choices(self, memory: int) -> list[tuple[float, Tile, int]]:
+    def choices(self, capability: str, memory: int) -> list[tuple[float, Tile, int]]:
         """Cycles by the model, tile and slices of all configurations."""
         rounds = 3 if self.exact else 1
-        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(memory))
+        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(capability, memory))
 
     def choose(self, capability: str, memory: int) -> tuple[Tile, int] | None:
         """What was measured as the fastest, else what the model says; None where that is a kernel without tensor cores."""
-        return configurations.choose(capability, self.key, self.choices(memory), self.simt if self.exact else math.inf)
+        found = self.choices(capability, memory)
+        return configurations.choose(capability, self.key, found, self.simt if self.exact else math.inf)
 
 
 def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool) -> Problem:

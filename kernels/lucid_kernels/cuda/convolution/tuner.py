@@ -50,7 +50,7 @@ class Case(NamedTuple):
     @property
     def problem(self) -> Problem:
         """The product that computes it."""
-        return _problem.problems(np.dtype(self.dtype), self.geometry, self.last)[SORTS.index(self.sort)]
+        return _problem.problems(np.dtype(self.dtype), self.geometry)[SORTS.index(self.sort)]
 
 
 def candidates(case: Case) -> tuple[str, ...]:
@@ -58,8 +58,9 @@ def candidates(case: Case) -> tuple[str, ...]:
     if not tensor_cores.serve(np.dtype(case.dtype), case.geometry):
         return ()
     problem = case.problem
+    memory = tensor_cores.shared_memory(cupy.cuda.runtime.getDevice())
     found = dict.fromkeys((configurations.TILES.index(tile), slices)
-                          for _, tile, slices in problem.choices(tensor_cores.shared_memory(cupy.cuda.runtime.getDevice())))
+                          for _, tile, slices in problem.choices(tensor_cores.capability(), memory))
     names = tuple(f"tile {tile} in {slices} slices" for tile, slices in found)
     return (*names, SIMT) if problem.exact and len(case.input_shape) == 4 else names
 

@@ -55,7 +55,10 @@ def kernel(file: str, name: str) -> Any:
             text = source(file)
             apart = _source.is_one_module_an_instance(text, _SIMULATED)
             names = (name,) if apart else _source.instantiations(text)
-            module = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
+            wanted = _source.architecture(text, cupy.cuda.Device().compute_capability)
+            # CuPy names the chip behind it; NVRTC compiles for the more special of the two.
+            options = OPTIONS if wanted is None else (*OPTIONS, f"-arch={wanted}")
+            module = cupy.RawModule(code=text, options=options, name_expressions=names or None)
             if not apart:
                 _modules[file] = module
         with told_if_slow(f"{file}.cu"):

@@ -12,6 +12,7 @@ from lucid_kernels.cuda.runtime import formula
 FOLDER = pathlib.Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
 _APART = re.compile(r"^// one module an instance( on a GPU)?$", re.MULTILINE)
+_ARCHITECTURE = re.compile(r"^// on compute capability (\d+)\.(\d): (sm_\w+)$", re.MULTILINE)
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
 
 
@@ -86,6 +87,13 @@ def is_one_module_an_instance(text: str, all_wanted: bool = False) -> bool:
     """
     match = _APART.search(text)
     return match is not None and not (all_wanted and match[1])
+
+
+def architecture(text: str, capability: str) -> str | None:
+    """What a source is compiled for on chips of a compute capability, such as "90", where that is not for all like them: a line
+    `// on compute capability 9.0: sm_90a` gives it instructions that no later chip has.
+    """
+    return next((name for major, minor, name in _ARCHITECTURE.findall(text) if major + minor == capability), None)
 
 
 def with_instantiations(text: str, names: Iterable[str]) -> str:
