@@ -1,6 +1,7 @@
 """Convolutions of images and volumes on tensor cores: float32 as TF32, float16 and bfloat16, with sums in float32.
 
-`convolve`, `convolve_grad_input` and `convolve_grad_weight` return None where they do not serve. `product` computes a convolution
+`convolve`, `convolve_grad_input` and `convolve_grad_weight` return None where they do not serve; kernels of one element they leave to
+cuBLAS (`pointwise`). `product` computes a convolution
 or its input gradient (`conv_product.cu`), `grad_weight` the weight gradient (`conv_grad_weight.cu`).
 
 The kernels want the channels last, those of each group in whole chunks of 16 bytes, and TF32 rounded: other arrays are brought into
@@ -15,8 +16,10 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.convolution import pointwise
 from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.configurations import Tile
+from lucid_kernels.cuda.convolution.layout import lies_last, result_like, turned
 from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of, whole
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
@@ -57,6 +60,8 @@ def convolve(x: Any, weight: Any, bias: Any, residual: Any = None, *, stride: Si
     chosen = _chosen(x, geometry, gradient=False)
     if chosen is None:
         return None
+    if bias is residual is packed is None and not relu and (y := pointwise.convolve(x, weight, geometry, out)) is not None:
+        return y
     y = result_like(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
     if y.size:
         product(x, weight, bias, y, geometry, False, *chosen, relu, residual, packed)
@@ -82,7 +87,7 @@ def pack(x: Any, weight: Any, geometry: Geometry, gradient: bool, tile: Tile) ->
     numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded,
                padded if padded % (8 * chunk) else 8 * chunk, gradient, weight_last)  # fmt: skip
     _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size // chunk),
-            (_turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
+            (turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
     return packed
 
 
@@ -93,6 +98,8 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: Sizes, stride: Size
     chosen = _chosen(g, geometry, gradient=True)
     if chosen is None:
         return None
+    if (dx := pointwise.convolve_grad_input(g, weight, geometry, out)) is not None:
+        return dx
     dx = result_like(out, input_shape, g)
     product(g, weight, None, dx, geometry, True, *chosen)
     return launch.deliver(dx, out)
@@ -107,6 +114,8 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
         chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry))
     if chosen is None:
         return None
+    if (dw := pointwise.convolve_grad_weight(g, x, geometry, out)) is not None:
+        return dw
     dw = launch.result(out, weight_shape, g.dtype)
     grad_weight(g, x, dw, geometry, *chosen)
     return launch.deliver(dw, out)
@@ -119,27 +128,11 @@ def _chosen(x: Any, geometry: Geometry, gradient: bool) -> tuple[Tile, int] | No
     return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient))
 
 
-def result_like(out: Any, shape: Sizes, source: Any) -> Any:
-    """Memory for a result: with the channels last where those of `source` are."""
-    if out is not None or not lies_last(source):
-        return launch.result(out, shape, source.dtype)
-    return launch.empty((shape[0], *shape[2:], shape[1]), source.dtype).transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
-
-
 def _launch(file: str, name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
     kernel = launch.kernel(file, name)
     if shared > 48 << 10 and kernel.max_dynamic_shared_size_bytes < shared:
         kernel.max_dynamic_shared_size_bytes = shared
     kernel((blocks,), (threads,), arguments, shared_mem=shared)
-
-
-def lies_last(x: Any) -> bool:
-    """Whether the channels of (N, C, ...) lie last in memory, and not also first."""
-    return not x.flags.c_contiguous and _turned(x).flags.c_contiguous
-
-
-def _turned(x: Any) -> Any:
-    return x.transpose(0, *range(2, x.ndim), 1)
 
 
 def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
@@ -151,7 +144,7 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
     padded, last = whole(group, chunk), lies_last(x)
-    x = _turned(x) if last else copies.contiguous(x)
+    x = turned(x) if last else copies.contiguous(x)
     if last and padded == group and x.data.ptr % 16 == 0 and kind != "Tf32":
         return x, padded
     packed = launch.empty((batch, pixels, groups * padded), x.dtype)
@@ -187,8 +180,8 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     blocks = phases * groups * slices * row_tiles * -(-target // tile.columns)
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
     if y_last:
-        inner, y = 1, _turned(y)
-        residual = None if residual is None else _turned(residual)
+        inner, y = 1, turned(y)
+        residual = None if residual is None else turned(residual)
     parts = launch.empty((slices, *y.shape) if slices > 1 else (1,), np.float32)
     added = *launch.optional(bias, x), *launch.optional(residual, x), np.int32(relu)
     arguments = (x, packed, *added, y, parts,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.convolution import configurations, conv2d, tensor_cores
+from lucid_kernels.cuda.convolution import configurations, conv2d, layout, tensor_cores
 from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, geometry_of
 from lucid_kernels.cuda.runtime import launch
@@ -92,7 +92,7 @@ def run(case: Case, name: str, a: Any, b: Any) -> Any:
         tensor_cores.grad_weight(a, b, result, case.geometry, tile, slices)
         return result
     gradient = case.sort == "input gradient"
-    result = tensor_cores.result_like(None, case.input_shape if gradient else case.output_shape, a)
+    result = layout.result_like(None, case.input_shape if gradient else case.output_shape, a)
     tensor_cores.product(a, b, None, result, case.geometry, gradient, tile, slices)
     return result
 

@@ -213,7 +213,7 @@ def test_pixels_out_of_reach_have_no_gradient_even_from_nan(cp, tensor_cores):
 @pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])
 def test_layouts_and_out(cp, tensor_cores, kind):
     """Views with any strides, results in given memory, a weight with the channels last; results lie as the input does."""
-    from lucid_kernels.cuda.convolution import conv2d
+    from lucid_kernels.cuda.convolution import conv2d, layout
 
     (x, weight, bias, g), keywords = data("groups", kind)
     y, dx, dw = reference(x, weight, bias, g, kind, **keywords)
@@ -230,7 +230,7 @@ def test_layouts_and_out(cp, tensor_cores, kind):
             out = make(y.shape)
             found = conv2d.conv2d(x_, weight_, bias_, out=out, **keywords)
             assert (out is None or found is out) and found.dtype == DTYPES[kind]
-            assert tensor_cores.lies_last(found) == (out is None and tensor_cores.lies_last(x_))
+            assert layout.lies_last(found) == (out is None and layout.lies_last(x_))
             close(found, y, kind)
             found = conv2d.conv2d_grad_input(g_, weight_, input_shape=x.shape, out=make(x.shape), **keywords)
             close(found, dx, kind)
@@ -241,11 +241,13 @@ def test_layouts_and_out(cp, tensor_cores, kind):
 
 def test_a_view_that_begins_anywhere(cp, tensor_cores):
     """Copies of 16 bytes want addresses of 16: a view with the channels last that has none is brought into order."""
+    from lucid_kernels.cuda.convolution import layout
+
     (x, weight, _, _), keywords = data("1x1", "bfloat16")
     y = reference(x, weight, None, np.zeros((2, 66, 5, 7)), "bfloat16", **keywords)[0]
     flat = np.concatenate([[0.0], np.moveaxis(x, 1, -1).reshape(-1)])
     view = on_device(cp, flat, "bfloat16")[1:].reshape(2, 5, 7, 40).transpose(0, 3, 1, 2)
-    assert tensor_cores.lies_last(view) and view.data.ptr % 16
+    assert layout.lies_last(view) and view.data.ptr % 16
     close(tensor_cores.convolve(view, on_device(cp, weight, "bfloat16"), None, **keywords), y, "bfloat16")
 
 
@@ -262,6 +264,44 @@ def test_a_weight_that_was_packed_before(cp, tensor_cores, kind):
         found = tensor_cores.convolve(other, empty, bias, relu=True, packed=packed, **keywords).get()
         np.testing.assert_array_equal(found, expected)
         assert np.isfinite(found.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("kind", DTYPES)
+def test_products_of_matrices(cp, tensor_cores, kind, last):
+    """Kernels of one element, by cuBLAS where rows begin at multiples of 16 bytes."""
+    from lucid_kernels.cuda.convolution import layout, pointwise
+
+    rng = np.random.default_rng(0)
+    x, weight, g = (rng.standard_normal(shape).astype(DTYPES[kind]).astype(np.float64)
+                    for shape in ((3, 40, 4, 6), (24, 40, 1, 1), (3, 24, 4, 6)))  # fmt: skip
+    keywords = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+    y, dx, dw = reference(x, weight, None, g, kind, **keywords)
+    x_, g_ = (on_device(cp, each, kind, last) for each in (x, g))
+    weight_ = on_device(cp, weight, kind)
+    geometry = tensor_cores.geometry_of(x.shape, weight.shape, **keywords)
+    with cudnn.flags(allow_tf32=kind != "exact"):
+        assert (pointwise.convolve(x_, weight_, geometry, None) is None) == (kind == "exact")
+        assert (pointwise.convolve_grad_weight(g_, x_, geometry, None) is None) == (kind == "exact" or not last)
+        if kind == "exact":
+            return
+        found = tensor_cores.convolve(x_, weight_, None, **keywords)
+        assert layout.lies_last(found) == last
+        # cuBLAS rounds to TF32 as it likes.
+        near = "float16" if kind == "tf32" else kind
+        close(found, y, near)
+        close(tensor_cores.convolve_grad_input(g_, weight_, input_shape=x.shape, **keywords), dx, near)
+        close(tensor_cores.convolve_grad_weight(g_, x_, weight_shape=weight.shape, **keywords), dw, near)
+        if not last:
+            out = fresh(cp, y.shape, kind, False)
+            assert tensor_cores.convolve(x_, weight_, None, out=out, **keywords) is out
+            close(out, y, near)
+    strided = geometry._replace(stride=(1, 2, 2))
+    padded = geometry._replace(padding=(0, 1, 0))
+    grouped = geometry._replace(groups=2)
+    odd = geometry._replace(in_channels=41)
+    for other in (strided, padded, grouped, odd):
+        assert pointwise.convolve(x_, weight_, other, None) is None
 
 
 def test_more_tiles_than_blocks(cp, tensor_cores, monkeypatch):
