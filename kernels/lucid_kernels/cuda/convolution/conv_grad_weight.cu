@@ -1,12 +1,19 @@
 // one module an instance
+// on compute capability 9.0: sm_90a
 // instantiate: conv_grad_weight<Tf32, 128, 128, 64, 64, 3>, conv_grad_weight<Tf32, 128, 64, 64, 32, 3>
 // instantiate: conv_grad_weight<Tf32, 128, 32, 32, 32, 4>, conv_grad_weight<Tf32, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight<Float32, 128, 64, 64, 32, 3>, conv_grad_weight<Float32, 128, 32, 32, 32, 4>
 // instantiate: conv_grad_weight<Float32, 64, 64, 32, 32, 4>
 // instantiate: conv_grad_weight<Float16, 128, 128, 64, 64, 3>, conv_grad_weight<Float16, 128, 64, 64, 32, 3>
 // instantiate: conv_grad_weight<Float16, 128, 32, 32, 32, 4>, conv_grad_weight<Float16, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight<Float16, 128, 128, 16, 128, 3>, conv_grad_weight<Float16, 128, 64, 16, 64, 4>
+// instantiate: conv_grad_weight<Float16, 128, 256, 16, 256, 4>, conv_grad_weight<Float16, 64, 128, 16, 128, 4>
+// instantiate: conv_grad_weight<Float16, 256, 128, 16, 128, 3>, conv_grad_weight<Float16, 64, 64, 16, 64, 4>
 // instantiate: conv_grad_weight<Bfloat16, 128, 128, 64, 64, 3>, conv_grad_weight<Bfloat16, 128, 64, 64, 32, 3>
 // instantiate: conv_grad_weight<Bfloat16, 128, 32, 32, 32, 4>, conv_grad_weight<Bfloat16, 64, 64, 32, 32, 4>
+// instantiate: conv_grad_weight<Bfloat16, 128, 128, 16, 128, 3>, conv_grad_weight<Bfloat16, 128, 64, 16, 64, 4>
+// instantiate: conv_grad_weight<Bfloat16, 128, 256, 16, 256, 4>, conv_grad_weight<Bfloat16, 64, 128, 16, 128, 4>
+// instantiate: conv_grad_weight<Bfloat16, 256, 128, 16, 128, 3>, conv_grad_weight<Bfloat16, 64, 64, 16, 64, 4>
 //
 // The weight gradient of a convolution on tensor cores, as an implicit matrix product of each group:
 //
@@ -14,7 +21,8 @@
 //
 // Both operands have their channels last, those of each group in whole chunks of 16 bytes (conv_pack.cu brings others into that
 // order). They lie across the terms: rows are pixels. 16-bit elements are turned by ldmatrix; floats are read one by one, and 8
-// words behind each row let the four pixels of a read lie in different banks.
+// words behind each row let the four pixels of a read lie in different banks. In tiles whose warps have 16 rows and all columns,
+// warpgroups multiply 16-bit elements where they lie (warpgroups.cuh).
 //
 // The product is small and the sum long: it is cut into `slices`, which conv_pack.cu adds in order. A slab of the sum is 32
 // pixels. Slabs come to shared memory by asynchronous copies, STAGES - 1 of them ahead of the arithmetic.
@@ -59,6 +67,11 @@ struct Block {
   }
 };
 
+// Where a slab has a chunk of a pixel: in rows of pixels, or as warpgroups.cuh wants them, 64 channels in 32 rows of their own.
+template <bool WARPGROUPS> __device__ __forceinline__ u32 place(int pixel, int chunk, int pitch) {
+  return WARPGROUPS ? (chunk / 8 * 32 + pixel) * 128 + ((chunk ^ pixel) & 7) * 16 : pixel * pitch + chunk * 16;
+}
+
 template <typename Kind> struct Fragments {
   static __device__ __forceinline__ u32 lines_at(int pitch) {  // lines 0-7 and 8-15 of pixels 0-7, the same of pixels 8-15
     const int lane = threadIdx.x & 31, matrix = lane >> 3;
@@ -98,16 +111,19 @@ template <> struct Fragments<Float32> : FloatFragments {};
 // all groups. parts: (slice, group, row, column), columns are (tap, channel) with the filled-up channels, rows those of a group as
 // they are: `stored_rows`.
 template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
-__global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, 2)
+__global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BM + BN > 256 ? 1 : 2)
 conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Kind::Element* __restrict__ x,
                  float* __restrict__ parts, int slices, int slabs_per_slice, int stored_rows, CONVOLUTION_ARGUMENTS) {
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK, THREADS = BM / WM * (BN / WN) * 32, SIZE = 16 / CHUNK;
   constexpr int A_CHUNKS = BM / CHUNK, B_CHUNKS = BN / CHUNK, A_LINES = THREADS / A_CHUNKS, B_LINES = THREADS / B_CHUNKS;
-  constexpr int A_PITCH = BM * SIZE + 8 * SIZE, B_PITCH = BN * SIZE + 8 * SIZE, STAGE = 32 * (A_PITCH + B_PITCH);
+  constexpr bool WARPGROUPS = WM == 16;
+  constexpr int BEHIND = WARPGROUPS ? 0 : 8, A_PITCH = (BM + BEHIND) * SIZE, B_PITCH = (BN + BEHIND) * SIZE;
+  constexpr int STAGE = 32 * (A_PITCH + B_PITCH);
   constexpr int MT = WM / 16, NT = WN / 8;
   static_assert(32 % A_LINES == 0 && 32 % B_LINES == 0, "whole rows of a slab");
-  extern __shared__ __align__(128) unsigned char memory[];
+  static_assert(!WARPGROUPS || (A_LINES % 8 == 0 && B_LINES % 8 == 0), "the rows of a thread are swizzled alike");
+  extern __shared__ __align__(1024) unsigned char memory[];
   const int warp = threadIdx.x >> 5;
   const int rows = out_channels / groups, channels = in_channels / groups;
   const int columns = kernel_d * kernel_h * kernel_w * channels, pixels = batch * out_d * out_h * out_w;
@@ -123,12 +139,13 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
   const Shared base = shared_of(memory);
   Shared stage_in = base, stage_out = base;
   const auto copy_slab = [&]() {
-    const Shared a_to = stage_in + threadIdx.x / A_CHUNKS * A_PITCH + threadIdx.x % A_CHUNKS * 16;
-    const Shared b_to = stage_in + 32 * A_PITCH + threadIdx.x / B_CHUNKS * B_PITCH + threadIdx.x % B_CHUNKS * 16;
+    const Shared a_to = stage_in + place<WARPGROUPS>(threadIdx.x / A_CHUNKS, threadIdx.x % A_CHUNKS, A_PITCH);
+    const Shared b_to = stage_in + 32 * A_PITCH + place<WARPGROUPS>(threadIdx.x / B_CHUNKS, threadIdx.x % B_CHUNKS, B_PITCH);
+    constexpr int A_STEP = A_LINES * (WARPGROUPS ? 128 : A_PITCH), B_STEP = B_LINES * (WARPGROUPS ? 128 : B_PITCH);
 #pragma unroll
     for (int i = 0; i < 32 / A_LINES; ++i) {
       const bool ok = line_there && q < pixels;
-      copy16(a_to + i * A_LINES * A_PITCH, g + (ok ? q * out_channels + block.group * rows + line : 0), ok ? 16 : 0);
+      copy16(a_to + i * A_STEP, g + (ok ? q * out_channels + block.group * rows + line : 0), ok ? 16 : 0);
       q += A_LINES;
     }
 #pragma unroll
@@ -136,7 +153,7 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
       const int d = at.d * stride_d + d0, h = at.h * stride_h + h0, w = at.w * stride_w + w0;
       const bool ok = column_there && p < pixels && (unsigned)d < (unsigned)in_d && (unsigned)h < (unsigned)in_h &&
                       (unsigned)w < (unsigned)in_w;
-      copy16_cached(b_to + i * B_LINES * B_PITCH, ok ? x_from + (((at.n * in_d + d) * in_h + h) * in_w + w) * in_channels : x, ok ? 16 : 0);
+      copy16_cached(b_to + i * B_STEP, ok ? x_from + (((at.n * in_d + d) * in_h + h) * in_w + w) * in_channels : x, ok ? 16 : 0);
       p += B_LINES;
       at.advance(out_d, out_h, out_w);
     }
@@ -160,22 +177,39 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
   const u32 b_at = 32 * A_PITCH + warp_column * SIZE + Fragments<Kind>::columns_at(B_PITCH);
   for (int slab = 0; slab < block.slabs; ++slab) {
     copies_wait<STAGES - 2>();
+    if constexpr (WARPGROUPS) {
+      copies_for_warpgroups();
+      warpgroup_wait();
+    }
     __syncthreads();  // the slab is there for all, and nobody reads any longer the stage that is copied to next
+    if constexpr (WARPGROUPS) {
+      warpgroup_begin();
+#pragma unroll
+      for (int step = 0; step < 2; ++step)
+#pragma unroll
+        for (int j = 0; j < NT; j += 16)
+          Kind::template warpgroup<min_of(BN, 128), true>(sum[0] + j, stage_out + warp / 4 * 32 * 128,
+                                                          stage_out + 32 * A_PITCH + j / 8 * 32 * 128, step);
+      warpgroup_commit();
+    }
     if (slab + STAGES - 1 < block.slabs) copy_slab();
     copies_commit();
+    if constexpr (!WARPGROUPS) {
 #pragma unroll(Kind::SPLIT ? 1 : 4)
-    for (int step = 0; step < 32 / Kind::DEPTH; ++step) {
-      u32 a[MT][4], b[NT][2];
+      for (int step = 0; step < 32 / Kind::DEPTH; ++step) {
+        u32 a[MT][4], b[NT][2];
 #pragma unroll
-      for (int i = 0; i < MT; ++i)
-        Fragments<Kind>::lines(a[i], stage_out + a_at + step * Kind::DEPTH * A_PITCH + i * 16 * SIZE, A_PITCH);
+        for (int i = 0; i < MT; ++i)
+          Fragments<Kind>::lines(a[i], stage_out + a_at + step * Kind::DEPTH * A_PITCH + i * 16 * SIZE, A_PITCH);
 #pragma unroll
-      for (int j = 0; j < NT; j += 2)
-        Fragments<Kind>::columns(b + j, stage_out + b_at + step * Kind::DEPTH * B_PITCH + j * 8 * SIZE, B_PITCH);
-      multiply_add<Kind>(sum, a, b);
+        for (int j = 0; j < NT; j += 2)
+          Fragments<Kind>::columns(b + j, stage_out + b_at + step * Kind::DEPTH * B_PITCH + j * 8 * SIZE, B_PITCH);
+        multiply_add<Kind>(sum, a, b);
+      }
     }
     stage_out = stage_out == base + (STAGES - 1) * STAGE ? base : stage_out + STAGE;
   }
+  if constexpr (WARPGROUPS) warpgroup_wait();
   copies_wait<0>();
 
   // ---- results: a thread has two columns of a row at a time; there are whole chunks of columns

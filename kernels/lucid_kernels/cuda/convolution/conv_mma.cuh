@@ -29,8 +29,9 @@ struct Tf32 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return round_tf32(word); }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_tf32(d, a, b); }
-  template <int COLUMNS> static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
-    warpgroup_tf32<COLUMNS>(d, a, b, step);
+  template <int COLUMNS, bool TURNED = false>
+  static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_tf32<COLUMNS, TURNED>(d, a, b, step);
   }
 };
 struct Float32 {
@@ -45,8 +46,9 @@ struct Float16 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_float16(d, a, b); }
-  template <int COLUMNS> static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
-    warpgroup_float16<COLUMNS>(d, a, b, step);
+  template <int COLUMNS, bool TURNED = false>
+  static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_float16<COLUMNS, TURNED>(d, a, b, step);
   }
 };
 struct Bfloat16 {
@@ -55,10 +57,13 @@ struct Bfloat16 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_bfloat16(d, a, b); }
-  template <int COLUMNS> static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
-    warpgroup_bfloat16<COLUMNS>(d, a, b, step);
+  template <int COLUMNS, bool TURNED = false>
+  static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_bfloat16<COLUMNS, TURNED>(d, a, b, step);
   }
 };
+
+constexpr int min_of(int a, int b) { return a < b ? a : b; }
 
 // sum += a b, for MT x NT tiles of a warp.
 template <typename Kind, int MT, int NT>

@@ -38,34 +38,64 @@ conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kin
   }
 }
 
-// x (N, groups * channels, pixels) as (N, pixels, groups * padded), zeros behind the channels of each group. A block turns
-// 32 x 32 at a time; grid: (tiles of pixels, tiles of channels, samples). With `last` x has its channels last already, and
-// only the zeros, and the rounding, are new.
+// x (N, groups * channels, pixels), or with `last` (N, pixels, groups * channels), as (N, pixels, groups * padded), zeros behind the
+// channels of each group. Without `last` a block turns tiles of 8 * CHUNK channels and 128 pixels: threads read CHUNK pixels of a
+// channel and write CHUNK channels of a pixel. The pixels of a channel are swizzled, CHUNK together, by the channel, so that neither
+// have bank conflicts. `aligned`: 16 bytes of x are read at once.
 template <typename Kind>
 __global__ void __launch_bounds__(256)
 conv_pack_channels(const typename Kind::Element* __restrict__ x, typename Kind::Element* __restrict__ packed, int samples, int channels,
-                   int padded, int groups, int pixels, int last) {
+                   int padded, int groups, int pixels, int last, int aligned) {
   using Element = typename Kind::Element;
-  __shared__ Element tile[32][33];
-  const int all = groups * padded, channel_tiles = (all + 31) / 32, pixel_tiles = (pixels + 31) / 32;
-  for (int block = blockIdx.x; block < samples * channel_tiles * pixel_tiles; block += gridDim.x) {
-    const int first_channel = block % channel_tiles * 32, first_pixel = block / channel_tiles % pixel_tiles * 32;
-    const int n = block / channel_tiles / pixel_tiles, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  constexpr int CHUNK = Kind::CHUNK, CHANNELS = 8 * CHUNK, PIXELS = 128, TURNS = CHANNELS * PIXELS / CHUNK / 256;
+  __shared__ __align__(16) Element tile[CHANNELS * PIXELS];
+  const Element zero = narrowed<Element>(0.f);
+  const int all = groups * padded, chunks = all / CHUNK;
+  if (last) {
+    for (int e = blockIdx.x * 256 + threadIdx.x; e < samples * pixels * chunks; e += gridDim.x * 256) {
+      const int pixel = e / chunks, in_all = e % chunks * CHUNK, group = in_all / padded, c = in_all % padded;
+      const Element* const from = x + (pixel * groups + group) * channels + c;
+      Pack<Element, CHUNK> pack;
+      if (aligned) pack = Pack<Element, CHUNK>(from);
 #pragma unroll
-    for (int i = 0; i < 32; i += 8) {
-      const int row = last ? lane : warp + i, column = last ? warp + i : lane;  // channel, pixel: neighbours in memory are of a warp
-      const int in_all = first_channel + row, pixel = first_pixel + column, group = in_all / padded, c = in_all % padded;
-      if (in_all < all && pixel < pixels) {
-        const int from = group * channels + c;
-        const int at = last ? (n * pixels + pixel) * groups * channels + from : (n * groups * channels + from) * pixels + pixel;
-        tile[row][column] = c < channels ? rounded<Kind>(x[at]) : narrowed<Element>(0.f);
-      }
+      for (int i = 0; i < CHUNK; ++i) pack.element[i] = c + i < channels ? rounded<Kind>(aligned ? pack.element[i] : from[i]) : zero;
+      pack.store(packed + pixel * all + in_all);
+    }
+    return;
+  }
+  const int channel_tiles = (all + CHANNELS - 1) / CHANNELS, pixel_tiles = (pixels + PIXELS - 1) / PIXELS;
+  for (int block = blockIdx.x; block < samples * channel_tiles * pixel_tiles; block += gridDim.x) {
+    const int first_channel = block % channel_tiles * CHANNELS, first_pixel = block / channel_tiles % pixel_tiles * PIXELS;
+    const int n = block / channel_tiles / pixel_tiles;
+    Pack<Element, CHUNK> read[TURNS];
+#pragma unroll
+    for (int turn = 0; turn < TURNS; ++turn) {
+      const int i = turn * 256 + threadIdx.x, pixel = first_pixel + i % (PIXELS / CHUNK) * CHUNK;
+      const int in_all = first_channel + i / (PIXELS / CHUNK), group = in_all / padded, c = in_all % padded;
+      const Element* const from = x + (n * groups * channels + group * channels + c) * pixels + pixel;
+      const int there = in_all < all && c < channels ? pixels - pixel : 0;  // pixels from here on
+      if (aligned && there > 0) read[turn] = Pack<Element, CHUNK>(from);
+      else
+#pragma unroll
+        for (int j = 0; j < CHUNK; ++j) read[turn].element[j] = j < there ? from[j] : zero;
+    }
+#pragma unroll
+    for (int turn = 0; turn < TURNS; ++turn) {
+      const int i = turn * 256 + threadIdx.x, row = i / (PIXELS / CHUNK), column = i % (PIXELS / CHUNK);
+#pragma unroll
+      for (int j = 0; j < CHUNK; ++j) read[turn].element[j] = rounded<Kind>(read[turn].element[j]);
+      *reinterpret_cast<Pack<Element, CHUNK>*>(tile + row * PIXELS + (column ^ (row / CHUNK & 7)) * CHUNK) = read[turn];
     }
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < 32; i += 8) {
-      const int in_all = first_channel + lane, pixel = first_pixel + warp + i;
-      if (in_all < all && pixel < pixels) packed[(n * pixels + pixel) * all + in_all] = tile[lane][warp + i];
+    for (int turn = 0; turn < TURNS; ++turn) {
+      const int i = turn * 256 + threadIdx.x, column = i / 8, in_all = first_channel + i % 8 * CHUNK, pixel = first_pixel + column;
+      if (in_all >= all || pixel >= pixels) continue;
+      Pack<Element, CHUNK> pack;
+#pragma unroll
+      for (int j = 0; j < CHUNK; ++j)
+        pack.element[j] = tile[(i % 8 * CHUNK + j) * PIXELS + ((column / CHUNK) ^ (i % 8)) * CHUNK + column % CHUNK];
+      pack.store(packed + (n * pixels + pixel) * all + in_all);
     }
     __syncthreads();  // the next tile takes the place of this one
   }

@@ -3,17 +3,20 @@
 // instantiate: conv_product<Tf32, 128, 128, 64, 64, 3>, conv_product<Tf32, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Tf32, 128, 32, 32, 32, 4>, conv_product<Tf32, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Tf32, 128, 128, 16, 128, 3>, conv_product<Tf32, 128, 64, 16, 64, 4>
-// instantiate: conv_product<Tf32, 128, 256, 16, 256, 4>
+// instantiate: conv_product<Tf32, 128, 256, 16, 256, 4>, conv_product<Tf32, 64, 128, 16, 128, 4>
+// instantiate: conv_product<Tf32, 256, 128, 16, 128, 3>, conv_product<Tf32, 64, 64, 16, 64, 4>
 // instantiate: conv_product<Float32, 128, 64, 64, 32, 3>, conv_product<Float32, 128, 32, 32, 32, 4>
 // instantiate: conv_product<Float32, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, 128, 128, 64, 64, 3>, conv_product<Float16, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Float16, 128, 32, 32, 32, 4>, conv_product<Float16, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, 128, 128, 16, 128, 3>, conv_product<Float16, 128, 64, 16, 64, 4>
-// instantiate: conv_product<Float16, 128, 256, 16, 256, 4>
+// instantiate: conv_product<Float16, 128, 256, 16, 256, 4>, conv_product<Float16, 64, 128, 16, 128, 4>
+// instantiate: conv_product<Float16, 256, 128, 16, 128, 3>, conv_product<Float16, 64, 64, 16, 64, 4>
 // instantiate: conv_product<Bfloat16, 128, 128, 64, 64, 3>, conv_product<Bfloat16, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Bfloat16, 128, 32, 32, 32, 4>, conv_product<Bfloat16, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Bfloat16, 128, 128, 16, 128, 3>, conv_product<Bfloat16, 128, 64, 16, 64, 4>
-// instantiate: conv_product<Bfloat16, 128, 256, 16, 256, 4>
+// instantiate: conv_product<Bfloat16, 128, 256, 16, 256, 4>, conv_product<Bfloat16, 64, 128, 16, 128, 4>
+// instantiate: conv_product<Bfloat16, 256, 128, 16, 128, 3>, conv_product<Bfloat16, 64, 64, 16, 64, 4>
 //
 // Convolution and its input gradient on tensor cores, as implicit matrix products of each group:
 //
@@ -76,7 +79,6 @@ template <typename Kind, int BM, int THREADS> struct Source {
 template <int V> struct Width {
   static constexpr int VALUE = V;
 };
-constexpr int min_of(int a, int b) { return a < b ? a : b; }
 constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 
 // `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: (phase, group, slice, row tile, column tile) with
@@ -84,7 +86,7 @@ constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 // results go to `parts`, (slices, *y.shape), without bias, residual and ReLU. `residual` is added; it lies as y does.
 // Shared memory: the stages, of each row of the tile the pixel of the source (int4) and the place of the result (int).
 template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
-__global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BN > 128 ? 1 : 2)
+__global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BM + BN > 256 ? 1 : 2)
 conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::Element* __restrict__ weight,
              const typename Kind::Element* __restrict__ bias, int has_bias, const typename Kind::Element* __restrict__ residual,
              int has_residual, int relu, typename Kind::Element* __restrict__ y, float* __restrict__ parts, int slices,
@@ -252,9 +254,9 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
     constexpr int V = decltype(width)::VALUE;
     constexpr bool PARTS = decltype(to_parts)::VALUE;
     const int bits = last ? log2_of(BN / V) : log2_of(BM / V);
-#pragma unroll 2
-    for (int i = threadIdx.x; i < BM * BN / V; i += THREADS) {
-      const int line_ = i >> bits, first = (i & ((1 << bits) - 1)) * V;
+#pragma unroll 4
+    for (int turn = 0; turn < BM * BN / V / THREADS; ++turn) {
+      const int i = turn * THREADS + threadIdx.x, line_ = i >> bits, first = (i & ((1 << bits) - 1)) * V;
       const int column = first_column + (last ? first : line_), place = places[last ? line_ : first];
       if (place < 0 || column >= columns) continue;
       const int in_all = group * columns + column;

@@ -88,7 +88,8 @@ def product_memory(tile: Tile) -> int:
 
 
 def _weight_memory_4(tile: Tile) -> int:
-    return tile.stages * 32 * 4 * (tile.rows + tile.columns + 16)
+    behind = 0 if tile in configurations.WARPGROUP_TILES else 16
+    return tile.stages * 32 * 4 * (tile.rows + tile.columns + behind)
 
 
 def _weight_memory_2(tile: Tile) -> int:
@@ -121,7 +122,9 @@ class Problem(NamedTuple):
     def tiles(self, capability: str, memory: int) -> tuple[Tile, ...]:
         """Those that are compiled for such a chip, and fit a block with so much shared memory."""
         found = configurations.WARP_TILES[1:] if self.exact else configurations.WARP_TILES
-        if capability == configurations.WARPGROUPS and not self.exact and self.sort != "weight gradient":
+        # wgmma does not turn float.
+        turned_float = self.sort == "weight gradient" and self.shared is _weight_memory_4
+        if capability == configurations.WARPGROUPS and not self.exact and not turned_float:
             found += configurations.WARPGROUP_TILES
         return tuple(tile for tile in found if self.shared(tile) <= memory)
 

@@ -148,8 +148,10 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     if last and padded == group and x.data.ptr % 16 == 0 and kind != "Tf32":
         return x, padded
     packed = launch.empty((batch, pixels, groups * padded), x.dtype)
-    tiles = batch * -(-pixels // 32) * -(-groups * padded // 32)
-    arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last)))
+    aligned = (channels if last else pixels) % chunk == 0 and group % (chunk if last else 1) == 0 and x.data.ptr % 16 == 0
+    tiles = batch * (-(-pixels * groups * padded // (chunk * launch.BLOCK)) if last
+                     else -(-pixels // 128) * -(-groups * padded // (8 * chunk)))  # fmt: skip
+    arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last, aligned)))
     _launch("conv_pack", f"conv_pack_channels<{kind}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
     return packed, padded
 
