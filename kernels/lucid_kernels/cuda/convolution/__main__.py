@@ -16,13 +16,13 @@ _SHOWN = 4  # the fastest by the model
 
 def explanation(problem: Problem, capability: str) -> Iterator[str]:
     """The configurations of a product: what is chosen, and what the model says of the fastest."""
-    chosen = problem.choose(capability, SHARED_MEMORY)
+    chosen = problem.choose(capability, SHARED_MEMORY, capability == "90")
     measured = problem.key in tuning.table(capability)
     rule = f"measured on sm_{capability}" if measured else "by the model"
     if problem.exact:
         mark = f": chosen, {rule}" if chosen is None else ""
         yield f"  conv2d.cu, about {problem.simt:,.0f} cycles{mark}"
-    fastest = sorted(problem.choices(capability, SHARED_MEMORY))[:_SHOWN]
+    fastest = sorted(problem.choices(SHARED_MEMORY, capability == "90"))[:_SHOWN]
     for cycles, tile, slices in fastest:
         mark = f": chosen, {rule}" if chosen == (tile, slices) else ""
         yield f"  {problem.kernel}, {tile}> in {slices} slices, about {cycles:,.0f} cycles{mark}"

@@ -40,8 +40,6 @@ WARP_TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32,
 WARPGROUP_TILES = (Tile(128, 128, 16, 128, 3), Tile(128, 64, 16, 64, 4), Tile(128, 256, 16, 256, 4), Tile(64, 128, 16, 128, 4),
                    Tile(256, 128, 16, 128, 3), Tile(64, 64, 16, 64, 4))
 TILES = WARP_TILES + WARPGROUP_TILES
-#: The chips with wgmma.
-WARPGROUPS = "90"
 
 # A multiprocessor of an H100: multiplications of TF32 a cycle by mma.sync (0.63 of what wgmma reaches, which others have
 # measured), bytes a cycle to and from shared memory, and its share of the bytes a cycle from memory.

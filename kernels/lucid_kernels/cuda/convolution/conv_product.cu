@@ -157,7 +157,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
     const Element* from = b_rows + (before * weight_taps + weight_tap * together + c) * CHUNK;
     const Shared to = stage_in + BM * 128 + line * 128 + ((threadIdx.x ^ line) & 7) * 16;
 #pragma unroll
-    for (int i = 0; i < B_COPIES; ++i) copy16(to + i * LINES * 128, there ? from + i * LINES * row_size : weight, there ? 16 : 0);
+    for (int i = 0; i < B_COPIES; ++i) copy16(to + i * LINES * 128, from + i * LINES * row_size, there ? 16 : 0);
     chunk += 8;
     c += 8;
     if (c >= together) {

@@ -119,23 +119,22 @@ class Problem(NamedTuple):
         name = f"{self.kernel}>{' gradient' * (self.sort == 'input gradient')}"
         return configurations.key(name, self.rows, self.columns, self.slabs, self.products)
 
-    def tiles(self, capability: str, memory: int) -> tuple[Tile, ...]:
-        """Those that are compiled for such a chip, and fit a block with so much shared memory."""
+    def tiles(self, memory: int, warpgroups: bool) -> tuple[Tile, ...]:
+        """Those that are compiled and fit a block with so much shared memory, with or without wgmma."""
         found = configurations.WARP_TILES[1:] if self.exact else configurations.WARP_TILES
         # wgmma does not turn float.
-        turned_float = self.sort == "weight gradient" and self.shared is _weight_memory_4
-        if capability == configurations.WARPGROUPS and not self.exact and not turned_float:
+        if warpgroups and not self.exact and self.shared is not _weight_memory_4:
             found += configurations.WARPGROUP_TILES
         return tuple(tile for tile in found if self.shared(tile) <= memory)
 
-    def choices(self, capability: str, memory: int) -> list[tuple[float, Tile, int]]:
+    def choices(self, memory: int, warpgroups: bool) -> list[tuple[float, Tile, int]]:
         """Cycles by the model, tile and slices of all configurations."""
         rounds = 3 if self.exact else 1
-        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(capability, memory))
+        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(memory, warpgroups))
 
-    def choose(self, capability: str, memory: int) -> tuple[Tile, int] | None:
+    def choose(self, capability: str, memory: int, warpgroups: bool) -> tuple[Tile, int] | None:
         """What was measured as the fastest, else what the model says; None where that is a kernel without tensor cores."""
-        found = self.choices(capability, memory)
+        found = self.choices(memory, warpgroups)
         return configurations.choose(capability, self.key, found, self.simt if self.exact else math.inf)
 
 

@@ -35,6 +35,11 @@ def capability() -> str:
     return _capabilities[device]
 
 
+def warpgroups() -> bool:
+    """Whether kernels for the current device are compiled with wgmma."""
+    return capability() == "90" and launch.takes_architectures()
+
+
 @functools.cache
 def shared_memory(device: int) -> int:
     """The most shared memory that a block of a device may have: 99 KiB on smaller chips, else more."""
@@ -43,7 +48,7 @@ def shared_memory(device: int) -> int:
 
 def choose(problem: Problem) -> tuple[Tile, int] | None:
     """Tile and slices on the current device; None where a kernel without tensor cores is faster."""
-    return problem.choose(capability(), shared_memory(cupy.cuda.runtime.getDevice()))
+    return problem.choose(capability(), shared_memory(cupy.cuda.runtime.getDevice()), warpgroups())
 
 
 def serve(dtype: Any, geometry: Geometry) -> bool:

@@ -60,7 +60,7 @@ def candidates(case: Case) -> tuple[str, ...]:
     problem = case.problem
     memory = tensor_cores.shared_memory(cupy.cuda.runtime.getDevice())
     found = dict.fromkeys((configurations.TILES.index(tile), slices)
-                          for _, tile, slices in problem.choices(tensor_cores.capability(), memory))
+                          for _, tile, slices in problem.choices(memory, tensor_cores.warpgroups()))
     names = tuple(f"tile {tile} in {slices} slices" for tile, slices in found)
     return (*names, SIMT) if problem.exact and len(case.input_shape) == 4 else names
 

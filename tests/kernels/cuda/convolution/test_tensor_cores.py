@@ -7,7 +7,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cuda.convolution.configurations import TILES, WARP_TILES, WARPGROUP_TILES, WARPGROUPS
+from lucid_kernels.cuda.convolution.configurations import TILES, WARP_TILES, WARPGROUP_TILES
 
 from lucid.backends import cudnn
 
@@ -23,6 +23,7 @@ CASES = {
     "1x1": ((2, 40, 5, 7), 66, (1, 1), (1, 1), (0, 0), (1, 1), 1),
     "thin": ((2, 64, 9, 9), 33, (1, 1), (2, 2), (0, 0), (1, 1), 1),
     "whole slabs": ((2, 32, 6, 6), 70, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "two slabs of channels": ((1, 64, 5, 5), 20, (2, 2), (1, 1), (1, 0), (1, 1), 1),
     "stride beyond the kernel": ((2, 9, 12, 12), 9, (3, 3), (4, 4), (0, 0), (2, 2), 1),
     "input not covered": ((2, 10, 8, 9), 8, (2, 2), (3, 5), (1, 1), (1, 1), 1),
     "one output": ((1, 8, 4, 4), 8, (4, 4), (1, 1), (0, 0), (1, 1), 1),
@@ -137,7 +138,7 @@ def test_values_and_gradients(cp, tensor_cores, case, kind, last):
 def test_tiles(cp, tensor_cores, tile, kind, last):
     if kind == "exact" and tile not in WARP_TILES[1:]:
         pytest.skip("not compiled: its registers would not suffice")
-    if tile in WARPGROUP_TILES and tensor_cores.capability() != WARPGROUPS:
+    if tile in WARPGROUP_TILES and not tensor_cores.warpgroups():
         pytest.skip("needs wgmma")
     check(cp, tensor_cores, "whole slabs", kind, last, tile, 2 if last else 3)
 
