@@ -1,4 +1,5 @@
-// Products of warpgroups (wgmma), on sm_90a: see `launch.kernel`. Elsewhere each warp computes its rows with mma.sync.
+// Products of warpgroups (wgmma), on sm_90a: see `launch.kernel`. In the simulator each warp computes its rows with mma.sync; for
+// other chips a kernel that multiplies so is compiled, and must not be launched.
 //
 // A matrix lies in rows of 128 bytes, whose chunks of 16 bytes are swizzled by the row: chunk c of row r is at (c ^ r % 8) * 16. The
 // first row begins at a multiple of 1024 bytes. A step is 32 bytes of all rows. A TURNED matrix of 16-bit elements lies the other
@@ -65,6 +66,7 @@ __device__ __forceinline__ void copies_for_warpgroups() {}
 __device__ __forceinline__ void warpgroup_begin() {}
 __device__ __forceinline__ void warpgroup_commit() {}
 __device__ __forceinline__ void warpgroup_wait() {}
+#ifdef LUCID_SIMULATOR
 template <int COLUMNS, bool TURNED, typename Multiply>
 __device__ __forceinline__ void warpgroup_by_warps(float (*d)[4], Shared a, Shared b, int step, Multiply multiply) {
   const int lane = threadIdx.x & 31, matrix = lane >> 3, in_matrix = lane & 7, warp = threadIdx.x >> 5 & 3;
@@ -89,6 +91,10 @@ __device__ __forceinline__ void warpgroup_by_warps(float (*d)[4], Shared a, Shar
   __device__ __forceinline__ void NAME(float (*d)[4], Shared a, Shared b, int step) {                                                 \
     warpgroup_by_warps<COLUMNS, TURNED>(d, a, b, step, [](float* to, const u32* left, const u32* right) { MULTIPLY(to, left, right); }); \
   }
+#else
+#define LUCID_WARPGROUP(NAME, MULTIPLY) \
+  template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void NAME(float (*)[4], Shared, Shared, int) { __trap(); }
+#endif
 LUCID_WARPGROUP(warpgroup_tf32, mma_tf32)
 LUCID_WARPGROUP(warpgroup_float16, mma_float16)
 LUCID_WARPGROUP(warpgroup_bfloat16, mma_bfloat16)
