@@ -65,7 +65,7 @@ def convolve(x: Any, weight: Any, bias: Any, residual: Any = None, *, stride: Si
     chosen = _chosen(x, geometry, gradient=False)
     if chosen is None:
         return None
-    if bias is residual is packed is None and not relu and (y := pointwise.convolve(x, weight, geometry, out)) is not None:
+    if bias is residual is None and not relu and (y := pointwise.convolve(x, weight, geometry, out)) is not None:
         return y
     y = result_like(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
     if y.size:
