@@ -38,7 +38,7 @@ class Tile(NamedTuple):
 WARP_TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32, 32, 32, 4), Tile(64, 64, 32, 32, 4))
 #: Those of warpgroups, whose warps have 16 rows and all columns, want wgmma.
 WARPGROUP_TILES = (Tile(128, 128, 16, 128, 3), Tile(128, 64, 16, 64, 4), Tile(128, 256, 16, 256, 4), Tile(64, 128, 16, 128, 4),
-                   Tile(256, 128, 16, 128, 3), Tile(64, 64, 16, 64, 4))
+                   Tile(64, 64, 16, 64, 4))
 TILES = WARP_TILES + WARPGROUP_TILES
 
 # A multiprocessor of an H100: multiplications of TF32 a cycle by mma.sync (0.63 of what wgmma reaches, which others have

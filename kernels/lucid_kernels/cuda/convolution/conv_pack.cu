@@ -10,13 +10,13 @@
 template <typename Kind> __device__ __forceinline__ float rounded(float x) { return __uint_as_float(Kind::rounded(__float_as_uint(x))); }
 template <typename Kind, typename E> __device__ __forceinline__ E rounded(E x) { return x; }
 
-// The weight (O, C / groups, taps) as rows (group, row, term / together, tap, term % together): a row for each result channel,
-// `packed_rows` a group, and `padded` terms; zeros fill up. `gradient`: rows are input channels and terms output channels, else
+// The weight (O, C / groups, taps) as rows (group, row, tap, term): a row for each result channel, `packed_rows` a group, and
+// `padded` terms; zeros fill up. `gradient`: rows are input channels and terms output channels, else
 // the other way round. `last`: it lies as (O, taps, C / groups). A thread packs 16 bytes; neighbours read neighbours.
 template <typename Kind>
 __global__ void __launch_bounds__(256)
 conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kind::Element* __restrict__ packed, int out_channels,
-                 int group_in, int taps, int groups, int packed_rows, int padded, int together, int gradient, int last) {
+                 int group_in, int taps, int groups, int packed_rows, int padded, int gradient, int last) {
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK;
   const int group_out = out_channels / groups, rows = gradient ? group_in : group_out, terms = gradient ? group_out : group_in;
@@ -34,7 +34,7 @@ conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kin
       const int at = last ? (o * taps + tap) * group_in + c : (o * group_in + c) * taps + tap;
       pack.element[i] = row < rows && term < terms ? rounded<Kind>(weight[at]) : narrowed<Element>(0.f);
     }
-    pack.store(packed + (i64)(group * packed_rows + row) * taps * padded + (first / together * taps + tap) * together + first % together);
+    pack.store(packed + ((i64)(group * packed_rows + row) * taps + tap) * padded + first);
   }
 }
 

@@ -4,19 +4,19 @@
 // instantiate: conv_product<Tf32, 128, 32, 32, 32, 4>, conv_product<Tf32, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Tf32, 128, 128, 16, 128, 3>, conv_product<Tf32, 128, 64, 16, 64, 4>
 // instantiate: conv_product<Tf32, 128, 256, 16, 256, 4>, conv_product<Tf32, 64, 128, 16, 128, 4>
-// instantiate: conv_product<Tf32, 256, 128, 16, 128, 3>, conv_product<Tf32, 64, 64, 16, 64, 4>
+// instantiate: conv_product<Tf32, 64, 64, 16, 64, 4>
 // instantiate: conv_product<Float32, 128, 64, 64, 32, 3>, conv_product<Float32, 128, 32, 32, 32, 4>
 // instantiate: conv_product<Float32, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, 128, 128, 64, 64, 3>, conv_product<Float16, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Float16, 128, 32, 32, 32, 4>, conv_product<Float16, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Float16, 128, 128, 16, 128, 3>, conv_product<Float16, 128, 64, 16, 64, 4>
 // instantiate: conv_product<Float16, 128, 256, 16, 256, 4>, conv_product<Float16, 64, 128, 16, 128, 4>
-// instantiate: conv_product<Float16, 256, 128, 16, 128, 3>, conv_product<Float16, 64, 64, 16, 64, 4>
+// instantiate: conv_product<Float16, 64, 64, 16, 64, 4>
 // instantiate: conv_product<Bfloat16, 128, 128, 64, 64, 3>, conv_product<Bfloat16, 128, 64, 64, 32, 3>
 // instantiate: conv_product<Bfloat16, 128, 32, 32, 32, 4>, conv_product<Bfloat16, 64, 64, 32, 32, 4>
 // instantiate: conv_product<Bfloat16, 128, 128, 16, 128, 3>, conv_product<Bfloat16, 128, 64, 16, 64, 4>
 // instantiate: conv_product<Bfloat16, 128, 256, 16, 256, 4>, conv_product<Bfloat16, 64, 128, 16, 128, 4>
-// instantiate: conv_product<Bfloat16, 256, 128, 16, 128, 3>, conv_product<Bfloat16, 64, 64, 16, 64, 4>
+// instantiate: conv_product<Bfloat16, 64, 64, 16, 64, 4>
 //
 // Convolution and its input gradient on tensor cores, as implicit matrix products of each group:
 //
@@ -24,11 +24,8 @@
 //   input gradient   DX[p, c] = sum_k  G[p, k]  W[c, k]    p: input pixel of one phase,  k: (tap of it, output channel)
 //
 // The source has its channels last, those of each group in whole chunks of 16 bytes (conv_pack.cu brings others into that order);
-// the result may have them last or not. The weight is packed (conv_pack.cu): for each result channel a row of chunks. A slab of
-// the sum is 8 chunks. Slabs come to shared memory by asynchronous copies, STAGES - 1 of them ahead of the arithmetic.
-//
-// Where the channels are whole slabs, the sum goes through all taps of one slab of channels before the next: neighbouring taps
-// read almost the same pixels, which are then in the cache of the multiprocessor. Else it goes through all channels of a tap.
+// the result may have them last or not. The weight is packed (conv_pack.cu): for each result channel a row of (tap, channel). A slab
+// of the sum is 8 chunks. Slabs come to shared memory by asynchronous copies, STAGES - 1 of them ahead of the arithmetic.
 //
 // In tiles whose warps have 16 rows and all columns, warpgroups multiply the slabs where they lie (warpgroups.cuh).
 //
@@ -71,7 +68,7 @@ template <typename Kind, int BM, int THREADS> struct Source {
 #pragma unroll
     for (int i = 0; i < COPIES; ++i) {
       const bool ok = there && (inside >> i & 1);
-      copy16_cached(to + i * LINES * 128, x + (ok ? at[i] + shift : 0), ok ? 16 : 0);
+      copy16(to + i * LINES * 128, x + (ok ? at[i] + shift : 0), ok ? 16 : 0);
     }
   }
 };
@@ -81,8 +78,8 @@ template <int V> struct Width {
 };
 constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 
-// `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: (phase, group, slice, row tile, column tile) with
-// `row_tiles` for the largest phase. `packed_rows`: rows of the packed weight for a group, whole tiles. With slices > 1 the
+// `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: x = (row tile, column tile) with the row tiles of the
+// largest phase, y = slice, z = (phase, group). `packed_rows`: rows of the packed weight for a group, whole tiles. With slices > 1 the
 // results go to `parts`, (slices, *y.shape), without bias, residual and ReLU. `residual` is added; it lies as y does.
 // Shared memory: the stages, of each row of the tile the pixel of the source (int4) and the place of the result (int).
 template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
@@ -90,7 +87,7 @@ __global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BM + BN > 256 ? 1 : 
 conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::Element* __restrict__ weight,
              const typename Kind::Element* __restrict__ bias, int has_bias, const typename Kind::Element* __restrict__ residual,
              int has_residual, int relu, typename Kind::Element* __restrict__ y, float* __restrict__ parts, int slices,
-             int slabs_per_slice, int gradient, int last, int row_tiles, int packed_rows, CONVOLUTION_ARGUMENTS) {
+             int slabs_per_slice, int gradient, int last, int column_tiles, int packed_rows, CONVOLUTION_ARGUMENTS) {
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK, THREADS = BM / WM * (BN / WN) * 32, LINES = THREADS / 8, B_COPIES = BN / LINES;
   constexpr int STAGE = (BM + BN) * 128, MT = WM / 16, NT = WN / 8;
@@ -100,23 +97,20 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
   int4* const pixels = reinterpret_cast<int4*>(memory + STAGES * STAGE);
   int* const places = reinterpret_cast<int*>(pixels + BM);
 
-  // ---- what this block computes
+  // ---- what this block computes. It is short: divisions take longer than all else here, and most are by 1.
   const int source_channels = gradient ? out_channels : in_channels, target_channels = gradient ? in_channels : out_channels;
   const int terms = source_channels / groups, columns = target_channels / groups;
-  const int column_tiles = (columns + BN - 1) / BN;
-  int rest = blockIdx.x;
-  const int first_column = rest % column_tiles * BN;
-  rest /= column_tiles;
-  const int first_row = rest % row_tiles * BM;
-  rest /= row_tiles;
-  const int slice = rest % slices;
-  rest /= slices;
-  const int group = rest % groups, phase = rest / groups;
-  const Axis ad = gradient ? gradient_axis(phase / stride_w / stride_h, in_d, kernel_d, stride_d, pad_d, dilation_d)
+  const int row_tile = blockIdx.x / (unsigned)column_tiles, slice = blockIdx.y;
+  const int first_column = (blockIdx.x - row_tile * column_tiles) * BN, first_row = row_tile * BM;
+  const int phase = groups == 1 ? blockIdx.z : blockIdx.z / groups, group = blockIdx.z - phase * groups;
+  const bool whole = !gradient || stride_d * stride_h * stride_w == 1;  // all pixels, not those of a phase
+  const int phase_dh = whole ? 0 : phase / stride_w, phase_d = whole ? 0 : phase_dh / stride_h;
+  const int phase_h = phase_dh - phase_d * stride_h, phase_w = phase - phase_dh * stride_w;
+  const Axis ad = gradient ? gradient_axis(phase_d, in_d, kernel_d, stride_d, pad_d, dilation_d)
                            : forward_axis(out_d, kernel_d, stride_d, pad_d, dilation_d);
-  const Axis ah = gradient ? gradient_axis(phase / stride_w % stride_h, in_h, kernel_h, stride_h, pad_h, dilation_h)
+  const Axis ah = gradient ? gradient_axis(phase_h, in_h, kernel_h, stride_h, pad_h, dilation_h)
                            : forward_axis(out_h, kernel_h, stride_h, pad_h, dilation_h);
-  const Axis aw = gradient ? gradient_axis(phase % stride_w, in_w, kernel_w, stride_w, pad_w, dilation_w)
+  const Axis aw = gradient ? gradient_axis(phase_w, in_w, kernel_w, stride_w, pad_w, dilation_w)
                            : forward_axis(out_w, kernel_w, stride_w, pad_w, dilation_w);
   const int area = ah.count * aw.count, volume = ad.count * area, rows = batch * volume;
   if (first_row >= rows) return;  // the whole block
@@ -124,26 +118,30 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
   const int target_d = gradient ? in_d : out_d, target_h = gradient ? in_h : out_h, target_w = gradient ? in_w : out_w;
   const int target_volume = target_d * target_h * target_w;
   const int chunks = (terms + CHUNK - 1) / CHUNK, channels = groups * chunks * CHUNK;  // of a group, of all
-  const int together = chunks % 8 ? chunks : 8;  // chunks of a tap before the next tap
-  const int taps_d = max(ad.taps, 1), taps_h = max(ah.taps, 1), taps_w = max(aw.taps, 1), taps = taps_d * taps_h * taps_w;
+  const int taps_h = max(ah.taps, 1), taps_w = max(aw.taps, 1);
   const int all_chunks = ad.taps * ah.taps * aw.taps * chunks;
   const int first_slab = slice * slabs_per_slice;
   const int slabs = max(0, min(slabs_per_slice, (all_chunks + 7) / 8 - first_slab));
 
   if (threadIdx.x < BM) {
-    const int p = first_row + threadIdx.x, n = p / volume, q = p % volume;
-    const int in_d_ = q / area, in_h_ = q % area / aw.count, in_w_ = q % aw.count;  // in the phase
+    const unsigned p = first_row + threadIdx.x, n = p / (unsigned)volume, q = p - n * volume;
+    const int in_d_ = ad.count == 1 ? 0 : q / (unsigned)area, in_plane = q - in_d_ * area;  // in the phase
+    const int in_h_ = in_plane / (unsigned)aw.count, in_w_ = in_plane - in_h_ * aw.count;
     const int d = in_d_ * ad.step + ad.first, h = in_h_ * ah.step + ah.first, w = in_w_ * aw.step + aw.first;
     const int pixel = ((ad.at + in_d_ * ad.apart) * target_h + ah.at + in_h_ * ah.apart) * target_w + aw.at + in_w_ * aw.apart;
-    pixels[threadIdx.x] = make_int4((((n * size_d + d) * size_h + h) * size_w + w) * channels, p < rows ? d : -(1 << 28), h, w);
-    places[threadIdx.x] = p < rows ? n * target_channels * target_volume + pixel * (last ? target_channels : 1) : -1;
+    const bool there = (int)p < rows;
+    pixels[threadIdx.x] = make_int4((((int)n * size_d + d) * size_h + h) * size_w * channels + w * channels,
+                                    there ? d : -(1 << 28), h, w);
+    places[threadIdx.x] = there ? n * target_channels * target_volume + pixel * (last ? target_channels : 1) : -1;
   }
   __syncthreads();
 
   // ---- copies: of the source by pixels, of the weight this thread has chunk threadIdx.x % 8 of every LINES-th row
-  int chunk = first_slab * 8 + (threadIdx.x & 7), c = chunk % together, before = chunk / together / taps * together;
-  Tap tap(chunk / together % taps, taps_h, taps_w);
-  const int weight_taps = kernel_d * kernel_h * kernel_w, row_size = weight_taps * chunks * CHUNK, line = threadIdx.x >> 3;
+  int chunk = first_slab * 8 + (threadIdx.x & 7);
+  const int first_tap = chunk < chunks ? 0 : chunk / chunks;
+  int c = chunk - first_tap * chunks;
+  Tap tap(first_tap, taps_h, taps_w);
+  const int row_size = kernel_d * kernel_h * kernel_w * chunks * CHUNK, line = threadIdx.x >> 3;
   const Element* const b_rows = weight + (i64)(group * packed_rows + first_column + line) * row_size;
   Source<Kind, BM, THREADS> source(x + group * chunks * CHUNK, pixels, size_d, size_h, size_w, channels);
   source.find(tap.d * ad.shift, tap.h * ah.shift, tap.w * aw.shift);
@@ -151,24 +149,20 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
   Shared stage_in = base, stage_out = base;
   const auto copy_slab = [&]() {
     const bool there = chunk < all_chunks;
-    source.copy(stage_in, tap.d * ad.shift, tap.h * ah.shift, tap.w * aw.shift, (before + c) * CHUNK, there);
+    source.copy(stage_in, tap.d * ad.shift, tap.h * ah.shift, tap.w * aw.shift, c * CHUNK, there);
     const int weight_tap = ((ad.first_tap + tap.d * ad.tap_step) * kernel_h + ah.first_tap + tap.h * ah.tap_step) * kernel_w +
                            aw.first_tap + tap.w * aw.tap_step;
-    const Element* from = b_rows + (before * weight_taps + weight_tap * together + c) * CHUNK;
+    const Element* from = b_rows + (weight_tap * chunks + c) * CHUNK;
     const Shared to = stage_in + BM * 128 + line * 128 + ((threadIdx.x ^ line) & 7) * 16;
 #pragma unroll
     for (int i = 0; i < B_COPIES; ++i) copy16(to + i * LINES * 128, from + i * LINES * row_size, there ? 16 : 0);
     chunk += 8;
     c += 8;
-    if (c >= together) {
+    if (c >= chunks) {
       do {
-        c -= together;
+        c -= chunks;
         tap.next(taps_h, taps_w);
-        if (tap.d == taps_d) {
-          tap.d = 0;
-          before += together;
-        }
-      } while (c >= together);
+      } while (c >= chunks);
       source.find(tap.d * ad.shift, tap.h * ah.shift, tap.w * aw.shift);
     }
     stage_in = stage_in == base + (STAGES - 1) * STAGE ? base : stage_in + STAGE;
@@ -248,7 +242,6 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
         staged[(warp_row + i * 16 + (e >> 1) * 8 + (lane >> 2)) * of_row +
                (warp_column + j * 8 + (lane & 3) * 2 + (e & 1)) * of_column] = sum[i][j][e];
   __syncthreads();
-  const bool whole = !gradient || stride_d * stride_h * stride_w == 1;  // all pixels, not those of a phase
   const int side_by_side = last ? columns : whole ? volume : 1;
   const auto deliver = [&](auto width, auto to_parts) {
     constexpr int V = decltype(width)::VALUE;

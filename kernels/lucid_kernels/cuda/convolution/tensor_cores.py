@@ -89,8 +89,8 @@ def pack(x: Any, weight: Any, geometry: Geometry, gradient: bool, tile: Tile) ->
     packed_rows, padded = whole(target, tile.columns), whole(source, 16 // x.dtype.itemsize)
     packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
     weight_last, chunk = lies_last(weight), 16 // x.dtype.itemsize
-    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded,
-               padded if padded % (8 * chunk) else 8 * chunk, gradient, weight_last)  # fmt: skip
+    numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
+               weight_last)  # fmt: skip
     _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size // chunk),
             (turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
     return packed
@@ -133,11 +133,11 @@ def _chosen(x: Any, geometry: Geometry, gradient: bool) -> tuple[Tile, int] | No
     return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient))
 
 
-def _launch(file: str, name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
+def _launch(file: str, name: str, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
     kernel = launch.kernel(file, name)
     if shared > 48 << 10 and kernel.max_dynamic_shared_size_bytes < shared:
         kernel.max_dynamic_shared_size_bytes = shared
-    kernel((blocks,), (threads,), arguments, shared_mem=shared)
+    kernel(grid, (threads,), arguments, shared_mem=shared)
 
 
 def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
@@ -157,7 +157,7 @@ def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     tiles = batch * (-(-pixels * groups * padded // (chunk * launch.BLOCK)) if last
                      else -(-pixels // 128) * -(-groups * padded // (8 * chunk)))  # fmt: skip
     arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last, aligned)))
-    _launch("conv_pack", f"conv_pack_channels<{kind}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
+    _launch("conv_pack", f"conv_pack_channels<{kind}>", launch.grid_cap(tiles), launch.BLOCK, arguments)
     return packed, padded
 
 
@@ -183,8 +183,8 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     if packed is None:
         packed = pack(x, weight, geometry, gradient, tile)
     x, _ = _channels_last(x, groups)
-    row_tiles = -(-rows // tile.rows)
-    blocks = phases * groups * slices * row_tiles * -(-target // tile.columns)
+    column_tiles = -(-target // tile.columns)
+    grid = -(-rows // tile.rows) * column_tiles, slices, phases * groups
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
     if y_last:
         inner, y = 1, turned(y)
@@ -192,17 +192,16 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     parts = launch.empty((slices, *y.shape) if slices > 1 else (1,), np.float32)
     added = *launch.optional(bias, x), *launch.optional(residual, x), np.int32(relu)
     arguments = (x, packed, *added, y, parts,
-                 *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
-    _launch("conv_product", f"conv_product<{kind}, {tile}>", blocks, tile.threads, arguments, _problem.product_memory(tile))
+                 *map(np.int32, (slices, slabs_per_slice, gradient, y_last, column_tiles, packed_rows)), *geometry.scalars())
+    _launch("conv_product", f"conv_product<{kind}, {tile}>", grid, tile.threads, arguments, _problem.product_memory(tile))
     if slices > 1:
         _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
                 (parts, *added, y, *map(np.int32, (slices, target * groups, inner)),
                  np.int64(y.size)))
 
 
-def _flat(size: int) -> tuple[int, int]:
-    grid, block = launch.grid_1d(size)
-    return grid[0], block[0]
+def _flat(size: int) -> tuple[tuple[int], int]:
+    return launch.grid_1d(size)[0], launch.BLOCK
 
 
 def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices: int) -> None:
@@ -215,7 +214,7 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices:
     slabs_per_slice = max(1, -(-slabs // slices))
     parts = launch.empty((slices, geometry.out_channels, columns), np.float32)
     blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
-    _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", blocks, tile.threads,
+    _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", (blocks,), tile.threads,
             (g, x, parts, *map(np.int32, (slices, slabs_per_slice, group_out)), *filled.scalars()),
             _problem.WEIGHT_MEMORY[x.itemsize](tile))
     threads = next((n for n in (8, 4, 2) if slices >= 2 * n), 1)  # of an element: for few elements with many slices
