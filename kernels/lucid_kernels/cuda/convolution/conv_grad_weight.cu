@@ -29,13 +29,20 @@
 #include "conv_mma.cuh"
 #include "conv_geometry.cuh"
 
-// An output pixel, and how to go `step` pixels further without a division.
+// An output pixel, and how to go 32 pixels further without a division.
 struct Pixel {
   int n, d, h, w, step_n, step_d, step_h, step_w;
-  __device__ __forceinline__ Pixel(int start, int step, int out_d, int out_h, int out_w)
-      : n(start / out_w / out_h / out_d), d(start / out_w / out_h % out_d), h(start / out_w % out_h), w(start % out_w),
-        step_n(step / out_w / out_h / out_d), step_d(step / out_w / out_h % out_d), step_h(step / out_w % out_h),
-        step_w(step % out_w) {}
+  __device__ __forceinline__ Pixel(unsigned start, int out_d, int out_h, int out_w) {
+    split(start, out_d, out_h, out_w, n, d, h, w);
+    split(32, out_d, out_h, out_w, step_n, step_d, step_h, step_w);
+  }
+  static __device__ __forceinline__ void split(unsigned pixel, int out_d, int out_h, int out_w, int& n, int& d, int& h, int& w) {
+    const unsigned row = pixel / (unsigned)out_w, plane = row / (unsigned)out_h;
+    w = pixel - row * out_w;
+    h = row - plane * out_h;
+    n = out_d == 1 ? plane : plane / (unsigned)out_d;
+    d = plane - n * out_d;
+  }
   __device__ __forceinline__ void advance(int out_d, int out_h, int out_w) {
     w += step_w;
     h += step_h;
@@ -47,28 +54,8 @@ struct Pixel {
   }
 };
 
-// What a block computes: grid x = (group, slice, row tile, column tile).
-struct Block {
-  int group, slice, first_row, first_column, begin, slabs;
-  template <int BM, int BN>
-  static __device__ __forceinline__ Block of(int rows, int columns, int slices, int slabs_per_slice, int pixels) {
-    const int column_tiles = (columns + BN - 1) / BN, row_tiles = (rows + BM - 1) / BM;
-    Block found;
-    int rest = blockIdx.x;
-    found.first_column = rest % column_tiles * BN;
-    rest /= column_tiles;
-    found.first_row = rest % row_tiles * BM;
-    rest /= row_tiles;
-    found.slice = rest % slices;
-    found.group = rest / slices;
-    found.begin = found.slice * slabs_per_slice * 32;
-    found.slabs = max(0, min(slabs_per_slice, (pixels - found.begin + 31) / 32));
-    return found;
-  }
-};
-
 // Where a slab has a chunk of a pixel: in rows of pixels, or as warpgroups.cuh wants them, 64 channels in 32 rows of their own.
-template <bool WARPGROUPS> __device__ __forceinline__ u32 place(int pixel, int chunk, int pitch) {
+template <bool WARPGROUPS> __device__ __forceinline__ Shared place(int pixel, int chunk, int pitch) {
   return WARPGROUPS ? (chunk / 8 * 32 + pixel) * 128 + ((chunk ^ pixel) & 7) * 16 : pixel * pitch + chunk * 16;
 }
 
@@ -109,54 +96,64 @@ template <> struct Fragments<Float32> : FloatFragments {};
 
 // `rows` and `channels` of G and X are those of a group, filled up to whole chunks; `out_channels` and `in_channels` of
 // all groups. parts: (slice, group, row, column), columns are (tap, channel) with the filled-up channels, rows those of a group as
-// they are: `stored_rows`.
+// they are: `stored_rows`. Grid: x = (row tile, column tile), y = slice, z = group.
 template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
 __global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BM + BN > 256 ? 1 : 2)
 conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Kind::Element* __restrict__ x,
-                 float* __restrict__ parts, int slices, int slabs_per_slice, int stored_rows, CONVOLUTION_ARGUMENTS) {
+                 float* __restrict__ parts, int column_tiles, int slabs_per_slice, int stored_rows, CONVOLUTION_ARGUMENTS) {
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK, THREADS = BM / WM * (BN / WN) * 32, SIZE = 16 / CHUNK;
-  constexpr int A_CHUNKS = BM / CHUNK, B_CHUNKS = BN / CHUNK, A_LINES = THREADS / A_CHUNKS, B_LINES = THREADS / B_CHUNKS;
+  constexpr int LANES = THREADS / 32, A_COPIES = BM / CHUNK / LANES, B_COPIES = BN / CHUNK / LANES;
   constexpr bool WARPGROUPS = WM == 16;
   constexpr int BEHIND = WARPGROUPS ? 0 : 8, A_PITCH = (BM + BEHIND) * SIZE, B_PITCH = (BN + BEHIND) * SIZE;
   constexpr int STAGE = 32 * (A_PITCH + B_PITCH);
   constexpr int MT = WM / 16, NT = WN / 8;
-  static_assert(32 % A_LINES == 0 && 32 % B_LINES == 0, "whole rows of a slab");
-  static_assert(!WARPGROUPS || (A_LINES % 8 == 0 && B_LINES % 8 == 0), "the rows of a thread are swizzled alike");
+  static_assert(BM % (CHUNK * LANES) == 0 && BN % (CHUNK * LANES) == 0, "as many chunks for each thread");
   extern __shared__ __align__(1024) unsigned char memory[];
   const int warp = threadIdx.x >> 5;
-  const int rows = out_channels / groups, channels = in_channels / groups;
+  const int rows = groups == 1 ? out_channels : out_channels / groups, channels = groups == 1 ? in_channels : in_channels / groups;
   const int columns = kernel_d * kernel_h * kernel_w * channels, pixels = batch * out_d * out_h * out_w;
-  const Block block = Block::of<BM, BN>(rows, columns, slices, slabs_per_slice, pixels);
+  const int row_tile = blockIdx.x / (unsigned)column_tiles, slice = blockIdx.y, group = blockIdx.z;
+  const int first_row = row_tile * BM, first_column = (blockIdx.x - row_tile * column_tiles) * BN;
+  const int begin = slice * slabs_per_slice * 32, slabs = max(0, min(slabs_per_slice, (pixels - begin + 31) / 32));
 
-  const int line = block.first_row + threadIdx.x % A_CHUNKS * CHUNK, column = block.first_column + threadIdx.x % B_CHUNKS * CHUNK;
-  const bool line_there = line < rows, column_there = column < columns;
-  const Tap tap(column / channels, kernel_h, kernel_w);
-  const int d0 = tap.d * dilation_d - pad_d, h0 = tap.h * dilation_h - pad_h, w0 = tap.w * dilation_w - pad_w;
-  const Element* const x_from = x + block.group * channels + column % channels;
-  int q = block.begin + threadIdx.x / A_CHUNKS, p = block.begin + threadIdx.x / B_CHUNKS;
-  Pixel at(p, B_LINES, out_d, out_h, out_w);
+  // ---- copies: a thread has one pixel of a slab, and of it every LANES-th chunk of the rows and of the columns
+  const int own = threadIdx.x / LANES, lane_of = threadIdx.x % LANES;
+  int p = begin + own;
+  Pixel at(p, out_d, out_h, out_w);
+  int shift[B_COPIES], taps[B_COPIES];  // of a chunk of columns: its elements behind the pixel's, and its tap's place as 7, 12, 12 bits
+  {
+    int c = first_column + lane_of * CHUNK;
+    Tap tap(c / (unsigned)channels, kernel_h, kernel_w);
+    c %= (unsigned)channels;
+#pragma unroll
+    for (int i = 0; i < B_COPIES; ++i) {
+      const int d = tap.d * dilation_d, h = tap.h * dilation_h, w = tap.w * dilation_w;
+      shift[i] = ((d * in_h + h) * in_w + w) * in_channels + c;
+      taps[i] = tap.d < kernel_d ? d << 24 | h << 12 | w : -1;
+      for (c += LANES * CHUNK; c >= channels && tap.d < kernel_d; c -= channels) tap.next(kernel_h, kernel_w);
+    }
+  }
   const Shared base = shared_of(memory);
   Shared stage_in = base, stage_out = base;
   const auto copy_slab = [&]() {
-    const Shared a_to = stage_in + place<WARPGROUPS>(threadIdx.x / A_CHUNKS, threadIdx.x % A_CHUNKS, A_PITCH);
-    const Shared b_to = stage_in + 32 * A_PITCH + place<WARPGROUPS>(threadIdx.x / B_CHUNKS, threadIdx.x % B_CHUNKS, B_PITCH);
-    constexpr int A_STEP = A_LINES * (WARPGROUPS ? 128 : A_PITCH), B_STEP = B_LINES * (WARPGROUPS ? 128 : B_PITCH);
+    const bool there = p < pixels;
+    const Element* const g_from = g + p * out_channels + group * rows + first_row + lane_of * CHUNK;
 #pragma unroll
-    for (int i = 0; i < 32 / A_LINES; ++i) {
-      const bool ok = line_there && q < pixels;
-      copy16(a_to + i * A_STEP, g + (ok ? q * out_channels + block.group * rows + line : 0), ok ? 16 : 0);
-      q += A_LINES;
+    for (int i = 0; i < A_COPIES; ++i) {
+      const bool ok = there && first_row + (lane_of + i * LANES) * CHUNK < rows;
+      copy16(stage_in + place<WARPGROUPS>(own, lane_of + i * LANES, A_PITCH), g_from + i * LANES * CHUNK, ok ? 16 : 0);
     }
+    const int d0 = at.d * stride_d - pad_d, h0 = at.h * stride_h - pad_h, w0 = at.w * stride_w - pad_w;
+    const Element* const x_from = x + (((at.n * in_d + d0) * in_h + h0) * in_w + w0) * in_channels + group * channels;
 #pragma unroll
-    for (int i = 0; i < 32 / B_LINES; ++i) {
-      const int d = at.d * stride_d + d0, h = at.h * stride_h + h0, w = at.w * stride_w + w0;
-      const bool ok = column_there && p < pixels && (unsigned)d < (unsigned)in_d && (unsigned)h < (unsigned)in_h &&
-                      (unsigned)w < (unsigned)in_w;
-      copy16(b_to + i * B_STEP, ok ? x_from + (((at.n * in_d + d) * in_h + h) * in_w + w) * in_channels : x, ok ? 16 : 0);
-      p += B_LINES;
-      at.advance(out_d, out_h, out_w);
+    for (int i = 0; i < B_COPIES; ++i) {
+      const int d = d0 + (taps[i] >> 24), h = h0 + (taps[i] >> 12 & 4095), w = w0 + (taps[i] & 4095);
+      const bool ok = there && taps[i] >= 0 && (unsigned)d < (unsigned)in_d && (unsigned)h < (unsigned)in_h && (unsigned)w < (unsigned)in_w;
+      copy16(stage_in + 32 * A_PITCH + place<WARPGROUPS>(own, lane_of + i * LANES, B_PITCH), x_from + shift[i], ok ? 16 : 0);
     }
+    p += 32;
+    at.advance(out_d, out_h, out_w);
     stage_in = stage_in == base + (STAGES - 1) * STAGE ? base : stage_in + STAGE;
   };
 
@@ -169,13 +166,13 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
       for (int e = 0; e < 4; ++e) sum[i][j][e] = 0.f;
 #pragma unroll
   for (int s = 0; s < STAGES - 1; ++s) {
-    if (s < block.slabs) copy_slab();
+    if (s < slabs) copy_slab();
     copies_commit();
   }
   const int warp_row = warp / (BN / WN) * WM, warp_column = warp % (BN / WN) * WN;
   const u32 a_at = warp_row * SIZE + Fragments<Kind>::lines_at(A_PITCH);
   const u32 b_at = 32 * A_PITCH + warp_column * SIZE + Fragments<Kind>::columns_at(B_PITCH);
-  for (int slab = 0; slab < block.slabs; ++slab) {
+  for (int slab = 0; slab < slabs; ++slab) {
     copies_wait<STAGES - 2>();
     if constexpr (WARPGROUPS) {
       copies_for_warpgroups();
@@ -192,7 +189,7 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
                                                           stage_out + 32 * A_PITCH + j / 8 * 32 * 128, step);
       warpgroup_commit();
     }
-    if (slab + STAGES - 1 < block.slabs) copy_slab();
+    if (slab + STAGES - 1 < slabs) copy_slab();
     copies_commit();
     if constexpr (!WARPGROUPS) {
 #pragma unroll(Kind::SPLIT ? 1 : 4)
@@ -214,17 +211,17 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
 
   // ---- results: a thread has two columns of a row at a time; there are whole chunks of columns
   const int lane = threadIdx.x & 31;
-  float* const to = parts + (i64)(block.slice * groups + block.group) * stored_rows * columns;
+  float* const to_parts = parts + (i64)(slice * groups + group) * stored_rows * columns;
 #pragma unroll
   for (int i = 0; i < MT; ++i)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = block.first_row + warp_row + i * 16 + half * 8 + (lane >> 2);
+      const int row = first_row + warp_row + i * 16 + half * 8 + (lane >> 2);
       if (row >= stored_rows) continue;
 #pragma unroll
       for (int j = 0; j < NT; ++j) {
-        const int column = block.first_column + warp_column + j * 8 + (lane & 3) * 2;
-        if (column < columns) store<2>(to + (i64)row * columns + column, sum[i][j] + half * 2);
+        const int column = first_column + warp_column + j * 8 + (lane & 3) * 2;
+        if (column < columns) store<2>(to_parts + (i64)row * columns + column, sum[i][j] + half * 2);
       }
     }
 }

@@ -99,7 +99,8 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
 
   // ---- what this block computes. It is short: divisions take longer than all else here, and most are by 1.
   const int source_channels = gradient ? out_channels : in_channels, target_channels = gradient ? in_channels : out_channels;
-  const int terms = source_channels / groups, columns = target_channels / groups;
+  const int terms = groups == 1 ? source_channels : source_channels / groups;
+  const int columns = groups == 1 ? target_channels : target_channels / groups;
   const int row_tile = blockIdx.x / (unsigned)column_tiles, slice = blockIdx.y;
   const int first_column = (blockIdx.x - row_tile * column_tiles) * BN, first_row = row_tile * BM;
   const int phase = groups == 1 ? blockIdx.z : blockIdx.z / groups, group = blockIdx.z - phase * groups;
@@ -132,7 +133,7 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
     const bool there = (int)p < rows;
     pixels[threadIdx.x] = make_int4((((int)n * size_d + d) * size_h + h) * size_w * channels + w * channels,
                                     there ? d : -(1 << 28), h, w);
-    places[threadIdx.x] = there ? n * target_channels * target_volume + pixel * (last ? target_channels : 1) : -1;
+    places[threadIdx.x] = there ? (int)n * target_channels * target_volume + pixel * (last ? target_channels : 1) : -1;
   }
   __syncthreads();
 

@@ -17,6 +17,7 @@ Sizes = tuple[int, ...]
 SHARED_MEMORY = 227 << 10
 _FEW = 8  # channels of a group, and terms: most of a tile would be empty
 _LARGEST = 1 << 31  # the kernels count elements in 32 bits
+_LARGEST_Z = 1 << 16  # of a grid
 #: float32 is Tf32 where TF32 is allowed.
 _KINDS = {"f": "Float32", "e": "Float16", "E": "Bfloat16"}
 
@@ -79,7 +80,12 @@ def fits(dtype: np.dtype, geometry: Geometry) -> bool:
     padded_in, padded_out = (geometry.groups * whole(each, chunk) for each in (group_in, group_out))
     sizes = (geometry.batch * padded_in * math.prod(geometry.in_size), geometry.batch * padded_out * math.prod(geometry.out_size),
              (padded_out + 128 * geometry.groups) * (padded_in // geometry.groups + 128) * geometry.taps)  # fmt: skip
-    return max(sizes) < _LARGEST
+    return max(sizes) < _LARGEST and geometry.groups * math.prod(geometry.stride) < _LARGEST_Z
+
+
+def is_compact(geometry: Geometry) -> bool:
+    """Whether the taps lie as near to each other as conv_grad_weight wants."""
+    return all((n - 1) * d < most for n, d, most in zip(geometry.kernel, geometry.dilation, (1 << 7, 1 << 12, 1 << 12), strict=True))
 
 
 def product_memory(tile: Tile) -> int:

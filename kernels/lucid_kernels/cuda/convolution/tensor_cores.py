@@ -115,7 +115,7 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
     """Gradient of `convolve` for its weight, of `weight_shape`, from that of its output."""
     geometry = geometry_of(x.shape, weight_shape, stride, padding, dilation, groups)
     chosen = None
-    if g.size and serve(g.dtype, geometry):
+    if g.size and serve(g.dtype, geometry) and _problem.is_compact(geometry):
         chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry))
     if chosen is None:
         return None
@@ -213,9 +213,10 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices:
     columns, slabs = geometry.taps * channels, -(-geometry.batch * math.prod(geometry.out_size) // 32)
     slabs_per_slice = max(1, -(-slabs // slices))
     parts = launch.empty((slices, geometry.out_channels, columns), np.float32)
-    blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
-    _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", (blocks,), tile.threads,
-            (g, x, parts, *map(np.int32, (slices, slabs_per_slice, group_out)), *filled.scalars()),
+    column_tiles = -(-columns // tile.columns)
+    grid = -(-group_out // tile.rows) * column_tiles, slices, groups
+    _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", grid, tile.threads,
+            (g, x, parts, *map(np.int32, (column_tiles, slabs_per_slice, group_out)), *filled.scalars()),
             _problem.WEIGHT_MEMORY[x.itemsize](tile))
     threads = next((n for n in (8, 4, 2) if slices >= 2 * n), 1)  # of an element: for few elements with many slices
     _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(parts.size // slices * threads),
