@@ -3,6 +3,8 @@
 `conv2d`: forward, and the gradients of input, weight and bias; chooses between tensor cores and `conv2d.cu`.
 `composed`: 3-d convolution, and convolution with ReLU and a residual, where tensor cores serve.
 `tensor_cores`: the launcher of `conv_product.cu` (forward and input gradient), `conv_grad_weight.cu` and `conv_pack.cu`.
+`pointwise`: kernels of one element, by cuBLAS.
+`layout`, `slices`: how arrays lie; sums that were cut.
 `problem`: a convolution as a product of which tile and slices are chosen.
 `configurations`: tiles and slices, from `tuning/` or by a model.
 `tuner`: what measures configurations, and writes `tuning/`.

@@ -1,15 +1,16 @@
 """Convolutions with kernels of one element are products of matrices: cuBLAS computes them. Of images with the channels last all pixels
-are the rows of one product; of others each image is one.
+are the rows of one product; of others each image is one, and the weight gradient is the sum of those of the images.
 
 The functions return None where that does not serve: with a stride, padding or groups, of exact float32, and of rows that do not
-begin at multiples of 16 bytes, which cuBLAS reads slowly.
+begin at multiples of 16 bytes, which cuBLAS reads slowly. Nor do they where the gradients of the images would take more memory than
+the images, or would be rounded to halves.
 """
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from lucid_kernels.cuda.convolution import layout
+from lucid_kernels.cuda.convolution import layout, slices
 from lucid_kernels.cuda.convolution.problem import Geometry, kind_of
 from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.movement import copies
@@ -27,12 +28,20 @@ def convolve_grad_input(g: Any, weight: Any, geometry: Geometry, out: Any) -> An
 
 
 def convolve_grad_weight(g: Any, x: Any, geometry: Geometry, out: Any) -> Any:
-    """As `tensor_cores.convolve_grad_weight`, of images with the channels last."""
+    """As `tensor_cores.convolve_grad_weight`."""
     last = layout.lies_last(g) and layout.lies_last(x)
-    if not (last and _serves(g, geometry, last)):
+    outputs, inputs, pixels = geometry.out_channels, geometry.in_channels, math.prod(geometry.in_size)
+    large = outputs * inputs > (outputs + inputs) * pixels
+    if not _serves(g, geometry, last) or not (last or (g.dtype.char == "f" and not large)):
         return None
-    dw = launch.result(out, (geometry.out_channels, geometry.in_channels, *(1,) * (x.ndim - 2)), g.dtype)
-    products.multiply(_kind(g), _rows(g).T, _rows(x), dw.reshape(dw.shape[:2]), (), False)
+    dw = launch.result(out, (outputs, inputs, *(1,) * (x.ndim - 2)), g.dtype)
+    if last:
+        products.multiply(_kind(g), _rows(g).T, _rows(x), dw.reshape(outputs, inputs), (), False)
+    else:
+        images = [copies.contiguous(each).reshape(*each.shape[:2], pixels) for each in (g, x)]
+        parts = launch.empty((len(g), outputs, inputs), g.dtype)
+        products.multiply(_kind(g), images[0], images[1].transpose(0, 2, 1), parts, (len(g),), False)
+        slices.add_weight_slices(parts, dw, inputs, inputs, 1)
     return launch.deliver(dw, out)
 
 

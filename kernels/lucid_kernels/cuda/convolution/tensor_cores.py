@@ -21,6 +21,7 @@ from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.configurations import Tile
 from lucid_kernels.cuda.convolution.layout import lies_last, result_like, turned
 from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of, whole
+from lucid_kernels.cuda.convolution.slices import add_weight_slices
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
@@ -218,6 +219,4 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices:
     _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", grid, tile.threads,
             (g, x, parts, *map(np.int32, (column_tiles, slabs_per_slice, group_out)), *filled.scalars()),
             _problem.WEIGHT_MEMORY[x.itemsize](tile))
-    threads = next((n for n in (8, 4, 2) if slices >= 2 * n), 1)  # of an element: for few elements with many slices
-    _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(parts.size // slices * threads),
-            (parts, dw, *map(np.int32, (slices, threads, group_in, channels, geometry.taps, parts.size // slices))))
+    add_weight_slices(parts, dw, group_in, channels, geometry.taps)
