@@ -135,8 +135,10 @@ class Problem(NamedTuple):
 
     def choices(self, memory: int, warpgroups: bool) -> list[tuple[float, Tile, int]]:
         """Cycles by the model, tile and slices of all configurations."""
-        rounds = 3 if self.exact else 1
-        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(memory, warpgroups))
+        added = self.sort == "weight gradient"
+        row_bytes = 64 if added and self.shared is _weight_memory_2 else 128  # of 32 pixels
+        return configurations.choices(self.rows, self.columns, self.slabs, self.products, 3 if self.exact else 1,
+                                      self.tiles(memory, warpgroups), row_bytes, added)
 
     def choose(self, capability: str, memory: int, warpgroups: bool) -> tuple[Tile, int] | None:
         """What was measured as the fastest, else what the model says; None where that is a kernel without tensor cores."""

@@ -7,7 +7,40 @@
 #pragma once
 #include "tensor_cores.cuh"
 
-#if !defined(LUCID_SIMULATOR) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#ifdef LUCID_SIMULATOR
+__device__ __forceinline__ void copies_for_warpgroups() {}
+__device__ __forceinline__ void warpgroup_begin() {}
+__device__ __forceinline__ void warpgroup_commit() {}
+__device__ __forceinline__ void warpgroup_wait() {}
+template <int COLUMNS, bool TURNED, typename Multiply>
+__device__ __forceinline__ void warpgroup_by_warps(float (*d)[4], Shared a, Shared b, int step, Multiply multiply) {
+  const int lane = threadIdx.x & 31, matrix = lane >> 3, in_matrix = lane & 7, warp = threadIdx.x >> 5 & 3;
+  const int low = matrix & 1, high = matrix >> 1;
+  u32 left[4], right[4];
+  if constexpr (TURNED)
+    load_matrices_transposed(left, a + (step * 16 + high * 8 + in_matrix) * 128 + ((warp * 2 + low) ^ in_matrix) * 16);
+  else
+    load_matrices(left, a + (warp * 16 + low * 8 + in_matrix) * 128 + ((step * 2 + high) ^ in_matrix) * 16);
+#pragma unroll
+  for (int j = 0; j < COLUMNS / 8; j += 2) {
+    if constexpr (TURNED)
+      load_matrices_transposed(right, b + ((j + high) / 8 * 32 + step * 16 + low * 8 + in_matrix) * 128 + ((j + high) % 8 ^ in_matrix) * 16);
+    else
+      load_matrices(right, b + ((j + high) * 8 + in_matrix) * 128 + ((step * 2 + low) ^ in_matrix) * 16);
+    multiply(d[j], left, right);
+    multiply(d[j + 1], left, right + 2);
+  }
+}
+#define LUCID_WARPGROUP(NAME, MULTIPLY)                                                                                               \
+  template <int COLUMNS, bool TURNED = false>                                                                                         \
+  __device__ __forceinline__ void NAME(float (*d)[4], Shared a, Shared b, int step) {                                                 \
+    warpgroup_by_warps<COLUMNS, TURNED>(d, a, b, step, [](float* to, const u32* left, const u32* right) { MULTIPLY(to, left, right); }); \
+  }
+LUCID_WARPGROUP(warpgroup_tf32, mma_tf32)
+LUCID_WARPGROUP(warpgroup_float16, mma_float16)
+LUCID_WARPGROUP(warpgroup_bfloat16, mma_bfloat16)
+#undef LUCID_WARPGROUP
+#elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // What this thread has copied to shared memory is there for the products of all, behind the next barrier.
 __device__ __forceinline__ void copies_for_warpgroups() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ __forceinline__ void warpgroup_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -66,37 +99,7 @@ __device__ __forceinline__ void copies_for_warpgroups() {}
 __device__ __forceinline__ void warpgroup_begin() {}
 __device__ __forceinline__ void warpgroup_commit() {}
 __device__ __forceinline__ void warpgroup_wait() {}
-#ifdef LUCID_SIMULATOR
-template <int COLUMNS, bool TURNED, typename Multiply>
-__device__ __forceinline__ void warpgroup_by_warps(float (*d)[4], Shared a, Shared b, int step, Multiply multiply) {
-  const int lane = threadIdx.x & 31, matrix = lane >> 3, in_matrix = lane & 7, warp = threadIdx.x >> 5 & 3;
-  const int low = matrix & 1, high = matrix >> 1;
-  u32 left[4], right[4];
-  if constexpr (TURNED)
-    load_matrices_transposed(left, a + (step * 16 + high * 8 + in_matrix) * 128 + ((warp * 2 + low) ^ in_matrix) * 16);
-  else
-    load_matrices(left, a + (warp * 16 + low * 8 + in_matrix) * 128 + ((step * 2 + high) ^ in_matrix) * 16);
-#pragma unroll
-  for (int j = 0; j < COLUMNS / 8; j += 2) {
-    if constexpr (TURNED)
-      load_matrices_transposed(right, b + ((j + high) / 8 * 32 + step * 16 + low * 8 + in_matrix) * 128 + ((j + high) % 8 ^ in_matrix) * 16);
-    else
-      load_matrices(right, b + ((j + high) * 8 + in_matrix) * 128 + ((step * 2 + low) ^ in_matrix) * 16);
-    multiply(d[j], left, right);
-    multiply(d[j + 1], left, right + 2);
-  }
-}
-#define LUCID_WARPGROUP(NAME, MULTIPLY)                                                                                               \
-  template <int COLUMNS, bool TURNED = false>                                                                                         \
-  __device__ __forceinline__ void NAME(float (*d)[4], Shared a, Shared b, int step) {                                                 \
-    warpgroup_by_warps<COLUMNS, TURNED>(d, a, b, step, [](float* to, const u32* left, const u32* right) { MULTIPLY(to, left, right); }); \
-  }
-#else
-#define LUCID_WARPGROUP(NAME, MULTIPLY) \
-  template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void NAME(float (*)[4], Shared, Shared, int) { __trap(); }
-#endif
-LUCID_WARPGROUP(warpgroup_tf32, mma_tf32)
-LUCID_WARPGROUP(warpgroup_float16, mma_float16)
-LUCID_WARPGROUP(warpgroup_bfloat16, mma_bfloat16)
-#undef LUCID_WARPGROUP
+template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void warpgroup_tf32(float (*)[4], Shared, Shared, int) { __trap(); }
+template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void warpgroup_float16(float (*)[4], Shared, Shared, int) { __trap(); }
+template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void warpgroup_bfloat16(float (*)[4], Shared, Shared, int) { __trap(); }
 #endif
