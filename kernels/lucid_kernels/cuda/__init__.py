@@ -10,7 +10,7 @@
 `runtime`: loading and launching.
 
 Beside a module lies its source, the `.cu` file of its name. `math/` has headers only, and `tuning/` what was
-measured of convolutions on a chip, nothing so far.
+measured of convolutions and attention on a chip.
 
 All kernels have passed the first two tiers of `kernels/README.md`: they compile for sm_80, sm_90 and sm_100, and are right on the
 simulator. Of the sources that are here now, the third tier is passed by `losses/ctc_loss.cu` and `recurrent/recurrent.cu`

@@ -1,8 +1,9 @@
 """Which tile computes a product on tensor cores, and into how many slices its sum is cut.
 
-`tuning/sm_XY.json` has what was measured on a chip, by `key` (`kernels/bench/gpu_batch.py` writes it); the others are chosen by a
-model of a Hopper: tensor cores, the level 2 cache, what blocks do around their sums, and the partial sums of slices. The same model says where exact float32, three
-products of TF32 on tensor cores, is slower than `conv2d.cu`: small convolutions, whose operands another launch must pack first.
+`tuning/sm_XY.json` has what was measured on a chip, by `key` (`kernels/bench/gpu_batch.py` writes it); the others are chosen by
+a model of a Hopper: tensor cores, the level 2 cache, what blocks do around their sums, and the partial sums of slices. The same
+model says where exact float32, three products of TF32 on tensor cores, is slower than `conv2d.cu`: small convolutions, whose
+operands another launch must pack first.
 The choice depends on the product alone, so results do too.
 """
 from __future__ import annotations
@@ -100,8 +101,8 @@ def key(kernel: str, rows: int, columns: int, slabs: int, products: int) -> str:
 
 
 @functools.lru_cache(4096)
-def choices(rows: int, columns: int, slabs: int, products: int, rounds: int, tiles: tuple[Tile, ...] = TILES, row_bytes: int = 128,
-            added: bool = False) -> list[tuple[float, Tile, int]]:
+def choices(rows: int, columns: int, slabs: int, products: int, rounds: int, tiles: tuple[Tile, ...] = TILES,
+            row_bytes: int = 128, added: bool = False) -> list[tuple[float, Tile, int]]:
     """Cycles by the model, tile and slices of the configurations of such products: see `model`."""
     found = []
     for tile in tiles:

@@ -1,9 +1,9 @@
-"""Convolutions with kernels of one element are products of matrices: cuBLAS computes them. Of images with the channels last all pixels
-are the rows of one product; of others each image is one, and the weight gradient is the sum of those of the images.
+"""Convolutions with kernels of one element are products of matrices: cuBLAS computes them. Of images with the channels last all
+pixels are the rows of one product; of others each image is one, and the weight gradient is the sum of those of the images.
 
 The functions return None where that does not serve: with a stride, padding or groups, of exact float32, and of rows that do not
-begin at multiples of 16 bytes, which cuBLAS reads slowly. Nor do they where the gradients of the images would take more memory than
-the images, or would be rounded to halves.
+begin at multiples of 16 bytes, which cuBLAS reads slowly. Nor do they where the gradients of the images would take more memory
+than the images, or would be rounded to halves.
 """
 from __future__ import annotations
 

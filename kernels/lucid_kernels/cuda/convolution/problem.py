@@ -85,7 +85,7 @@ def fits(dtype: np.dtype, geometry: Geometry) -> bool:
 
 def is_compact(geometry: Geometry) -> bool:
     """Whether the taps lie as near to each other as conv_grad_weight wants."""
-    return all((n - 1) * d < most for n, d, most in zip(geometry.kernel, geometry.dilation, (1 << 7, 1 << 12, 1 << 12), strict=True))
+    return all((n - 1) * d < 1 << bits for n, d, bits in zip(geometry.kernel, geometry.dilation, (7, 12, 12), strict=True))
 
 
 def product_memory(tile: Tile) -> int:
@@ -127,7 +127,7 @@ class Problem(NamedTuple):
 
     def tiles(self, memory: int, warpgroups: bool) -> tuple[Tile, ...]:
         """Those that are compiled and fit a block with so much shared memory, with or without wgmma."""
-        found = configurations.WARP_TILES[1:] if self.exact else configurations.WARP_TILES
+        found: tuple[Tile, ...] = configurations.WARP_TILES[1:] if self.exact else configurations.WARP_TILES
         # wgmma does not turn float.
         if warpgroups and not self.exact and self.shared is not _weight_memory_4:
             found += configurations.WARPGROUP_TILES

@@ -18,7 +18,6 @@ from lucid_kernels.cuda.runtime import tuning
 from lucid.backends import cudnn
 from tests.kernels.cuda.convolution import layers
 
-
 LARGEST = max(TILES, key=lambda tile: tile.rows * tile.columns)
 
 
