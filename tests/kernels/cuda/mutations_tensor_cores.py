@@ -37,7 +37,7 @@ def check_warpgroups() -> None:
 
 
 def check_many_slices() -> None:
-    check(("whole slabs", "tf32", False, 4), ("two slabs of channels", "tf32", False, 1))
+    check(("whole slabs", "tf32", False, 4))
 
 
 def check_both() -> None:
@@ -90,13 +90,12 @@ MUTATIONS = [
     Mutation(PRODUCT, "above the image", r"\(unsigned\)\(h\[i\] \+ shift_h\) < \(unsigned\)size_h", "h[i] + shift_h < size_h", check_first),
     Mutation(PRODUCT, "in front of the volume", r"\(unsigned\)\(d\[i\] \+ shift_d\) < \(unsigned\)size_d && ", "", check_last),
     Mutation(PRODUCT, "the tap stays", r"        tap\.next\(taps_h, taps_w\);\n", "", check_first),
-    Mutation(PRODUCT, "the channels stay", r"          before \+= together;\n", "", check_many_slices),
-    Mutation(PRODUCT, "a tap is found too late", r"(\} while \(c >= together\);\n) *source\.find\([^;]*;", r"\1", check_last),
+    Mutation(PRODUCT, "a tap is found too late", r"(\} while \(c >= chunks\);\n) *source\.find\([^;]*;", r"\1", check_last),
     Mutation(PRODUCT, "terms behind the last", r"i \* LINES \* row_size, there \? 16 : 0", "i * LINES * row_size, 16", check_last),
     Mutation(PRODUCT, "pixels behind the last", r"if \(place < 0 \|\| ", "if (", check_first),
     Mutation(PRODUCT, "columns behind the last", r" \|\| column >= columns\) continue;", ") continue;", check_first),
     Mutation(PRODUCT, "results of other rows", r"\(e >> 1\) \* 8 \+ \(lane >> 2\)\) \* of_row", "(lane >> 2)) * of_row", check_first),
-    Mutation(PRODUCT, "pixels of another sample", r"\(\(n \* size_d \+ d\) \* size_h", "((size_d + d) * size_h", check_first),
+    Mutation(PRODUCT, "pixels of another sample", r"\(int\)n \* size_d \+ d", "size_d + d", check_first),
     Mutation(PRODUCT, "the bias of the first group", r"bias\[in_all", "bias[column", check_halves),
     Mutation(PRODUCT, "no ReLU", r"values\[e\] = positive\(values\[e\]\)", "values[e] = values[e]", check_halves),
     Mutation(PRODUCT, "ReLU of NaN", r"x <= 0.f \? 0.f : x", "x > 0.f ? x : 0.f", check_numbers, inside="conv_elements.cuh"),
@@ -118,12 +117,14 @@ MUTATIONS = [
     Mutation(WEIGHT, "waits for one slab too few", r"copies_wait<STAGES - 2>", "copies_wait<STAGES - 1>", check_both),
     Mutation(WEIGHT, "words of the wrong pixels", r"\(e >> 1\) \* 4 \* pitch", "(e >> 1) * 2 * pitch", check_last),
     Mutation(WEIGHT, "matrices of halves swapped", r"\(\(matrix >> 1\) \* 8 \+ \(lane & 7\)\) \* pitch \+ \(matrix & 1\) \* 16", "((matrix & 1) * 8 + (lane & 7)) * pitch + (matrix >> 1) * 16", check_halves),
-    Mutation(WEIGHT, "pixels behind the last", r"line_there && q < pixels", "line_there", check_last),
+    Mutation(WEIGHT, "pixels behind the last", r"const bool there = p < pixels;", "const bool there = true;", check_last),
     Mutation(WEIGHT, "no carry to the next volume", r"if \(d >= out_d\) \{ d -= out_d; \+\+n; \}", "", check_last),
     Mutation(WEIGHT, "above the image", r"\(unsigned\)h < \(unsigned\)in_h", "h < in_h", check_both),
-    Mutation(WEIGHT, "slices overlap", r"found.slice \* slabs_per_slice \* 32", "found.slice * slabs_per_slice", check_first),
+    Mutation(WEIGHT, "slices overlap", r"begin = slice \* slabs_per_slice \* 32", "begin = slice * slabs_per_slice", check_first),
     Mutation(WEIGHT, "rows that fill up are stored", r"if \(row >= stored_rows\) continue;", "", check_halves),
     Mutation(WEIGHT, "columns behind the last", r"if \(column < columns\) store", "store", check_first),
+    Mutation(WEIGHT, "the rows of a tap", r"taps\[i\] >> 12 & 4095", "taps[i] & 4095", check_first),
+    Mutation(WEIGHT, "the channels of a tap", r"\* in_w \+ w\) \* in_channels \+ c;", "* in_w + w) * in_channels;", check_first),
     Mutation(WEIGHT, "chunks that are not swizzled", r"\(\(chunk \^ pixel\) & 7\)", "(chunk & 7)", check_warpgroups),
     Mutation(WEIGHT, "the columns of the first warpgroup", r"j / 8 \* 32 \* 128, step", "j / 8 * 32 * 128 + 4096, step", check_warpgroups),
     Mutation(WEIGHT, "terms of the wrong half", r"step \* 16 \+ low \* 8", "step * 16 + high * 8", check_warpgroups, inside="warpgroups.cuh"),
@@ -133,7 +134,6 @@ MUTATIONS = [
     Mutation(PACK, "no zeros behind the terms", r"row < rows && term < terms", "row < rows", check_halves),
     Mutation(PACK, "the weight is not turned", r"gradient \? term : row\), c = gradient \? row : term", "row), c = term", check_last),
     Mutation(PACK, "the weight is not rounded", r"\? rounded<Kind>\(weight\[at\]\)", "? weight[at]", check_first),
-    Mutation(PACK, "taps of the wrong slab", r"first / together \* taps \+ tap", "tap", check_many_slices),
     Mutation(PACK, "channels are not rounded", r"= rounded<Kind>\(read\[turn\]\.element\[j\]\)", "= read[turn].element[j]", check_first),
     Mutation(PACK, "channels of the wrong group", r"(PIXELS / CHUNK\), )group = in_all / padded, c = in_all % padded", r"\1group = 0, c = in_all", check_few_blocks),
     Mutation(PACK, "no zeros behind the channels", r"in_all < all && c < channels \? pixels", "in_all < all ? pixels", check_few_blocks),

@@ -121,7 +121,7 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
   const int own = threadIdx.x / LANES, lane_of = threadIdx.x % LANES;
   int p = begin + own;
   Pixel at(p, out_d, out_h, out_w);
-  int shift[B_COPIES], taps[B_COPIES];  // of a chunk of columns: its elements behind the pixel's, and its tap's place as 7, 12, 12 bits
+  int shift[B_COPIES], taps[B_COPIES];  // of a chunk of columns: how far it lies from the pixel, and its tap in 7, 12 and 12 bits
   {
     int c = first_column + lane_of * CHUNK;
     Tap tap(c / (unsigned)channels, kernel_h, kernel_w);
@@ -149,7 +149,8 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
 #pragma unroll
     for (int i = 0; i < B_COPIES; ++i) {
       const int d = d0 + (taps[i] >> 24), h = h0 + (taps[i] >> 12 & 4095), w = w0 + (taps[i] & 4095);
-      const bool ok = there && taps[i] >= 0 && (unsigned)d < (unsigned)in_d && (unsigned)h < (unsigned)in_h && (unsigned)w < (unsigned)in_w;
+      const bool ok = there && taps[i] >= 0 && (unsigned)d < (unsigned)in_d && (unsigned)h < (unsigned)in_h &&
+                      (unsigned)w < (unsigned)in_w;
       copy16(stage_in + 32 * A_PITCH + place<WARPGROUPS>(own, lane_of + i * LANES, B_PITCH), x_from + shift[i], ok ? 16 : 0);
     }
     p += 32;

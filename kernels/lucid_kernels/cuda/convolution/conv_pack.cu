@@ -20,7 +20,8 @@ conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kin
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK;
   const int group_out = out_channels / groups, rows = gradient ? group_in : group_out, terms = gradient ? group_out : group_in;
-  const unsigned chunks = padded / CHUNK, outer_size = gradient ? chunks : packed_rows, inner_size = gradient ? packed_rows : chunks;
+  const unsigned chunks = padded / CHUNK;
+  const unsigned outer_size = gradient ? chunks : packed_rows, inner_size = gradient ? packed_rows : chunks;
   const unsigned size = groups * packed_rows * taps * chunks;
   for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < size; e += gridDim.x * blockDim.x) {
     const unsigned fast = e % (last ? inner_size : taps), rest = e / (last ? inner_size : taps);
@@ -38,14 +39,14 @@ conv_pack_weight(const typename Kind::Element* __restrict__ weight, typename Kin
   }
 }
 
-// x (N, groups * channels, pixels), or with `last` (N, pixels, groups * channels), as (N, pixels, groups * padded), zeros behind the
-// channels of each group. Without `last` a block turns tiles of 8 * CHUNK channels and 128 pixels: threads read CHUNK pixels of a
-// channel and write CHUNK channels of a pixel. The pixels of a channel are swizzled, CHUNK together, by the channel, so that neither
-// have bank conflicts. `aligned`: 16 bytes of x are read at once.
+// x (N, groups * channels, pixels), or with `last` (N, pixels, groups * channels), as (N, pixels, groups * padded), zeros behind
+// the channels of each group. Without `last` a block turns tiles of 8 * CHUNK channels and 128 pixels: threads read CHUNK pixels
+// of a channel and write CHUNK channels of a pixel. The pixels of a channel are swizzled, CHUNK together, by the channel, so that
+// neither have bank conflicts. `aligned`: 16 bytes of x are read at once.
 template <typename Kind>
 __global__ void __launch_bounds__(256)
-conv_pack_channels(const typename Kind::Element* __restrict__ x, typename Kind::Element* __restrict__ packed, int samples, int channels,
-                   int padded, int groups, int pixels, int last, int aligned) {
+conv_pack_channels(const typename Kind::Element* __restrict__ x, typename Kind::Element* __restrict__ packed, int samples,
+                   int channels, int padded, int groups, int pixels, int last, int aligned) {
   using Element = typename Kind::Element;
   constexpr int CHUNK = Kind::CHUNK, CHANNELS = 8 * CHUNK, PIXELS = 128, TURNS = CHANNELS * PIXELS / CHUNK / 256;
   __shared__ __align__(16) Element tile[CHANNELS * PIXELS];
@@ -58,7 +59,8 @@ conv_pack_channels(const typename Kind::Element* __restrict__ x, typename Kind::
       Pack<Element, CHUNK> pack;
       if (aligned) pack = Pack<Element, CHUNK>(from);
 #pragma unroll
-      for (int i = 0; i < CHUNK; ++i) pack.element[i] = c + i < channels ? rounded<Kind>(aligned ? pack.element[i] : from[i]) : zero;
+      for (int i = 0; i < CHUNK; ++i)
+        pack.element[i] = c + i < channels ? rounded<Kind>(aligned ? pack.element[i] : from[i]) : zero;
       pack.store(packed + pixel * all + in_all);
     }
     return;

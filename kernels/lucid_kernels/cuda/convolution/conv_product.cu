@@ -24,8 +24,8 @@
 //   input gradient   DX[p, c] = sum_k  G[p, k]  W[c, k]    p: input pixel of one phase,  k: (tap of it, output channel)
 //
 // The source has its channels last, those of each group in whole chunks of 16 bytes (conv_pack.cu brings others into that order);
-// the result may have them last or not. The weight is packed (conv_pack.cu): for each result channel a row of (tap, channel). A slab
-// of the sum is 8 chunks. Slabs come to shared memory by asynchronous copies, STAGES - 1 of them ahead of the arithmetic.
+// the result may have them last or not. The weight is packed (conv_pack.cu): for each result channel a row of (tap, channel). A
+// slab of the sum is 8 chunks. Slabs come to shared memory by asynchronous copies, STAGES - 1 of them ahead of the arithmetic.
 //
 // In tiles whose warps have 16 rows and all columns, warpgroups multiply the slabs where they lie (warpgroups.cuh).
 //
@@ -79,8 +79,8 @@ template <int V> struct Width {
 constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 
 // `gradient`: x is G and y is DX. `last`: the channels of y lie last. Grid: x = (row tile, column tile) with the row tiles of the
-// largest phase, y = slice, z = (phase, group). `packed_rows`: rows of the packed weight for a group, whole tiles. With slices > 1 the
-// results go to `parts`, (slices, *y.shape), without bias, residual and ReLU. `residual` is added; it lies as y does.
+// largest phase, y = slice, z = (phase, group). `packed_rows`: rows of the packed weight for a group, whole tiles. With slices > 1
+// the results go to `parts`, (slices, *y.shape), without bias, residual and ReLU. `residual` is added; it lies as y does.
 // Shared memory: the stages, of each row of the tile the pixel of the source (int4) and the place of the result (int).
 template <typename Kind, int BM, int BN, int WM, int WN, int STAGES>
 __global__ void __launch_bounds__(BM / WM * (BN / WN) * 32, BM + BN > 256 ? 1 : 2)
@@ -201,7 +201,8 @@ conv_product(const typename Kind::Element* __restrict__ x, const typename Kind::
       for (int step = 0; step < 4; ++step)
 #pragma unroll
         for (int j = 0; j < NT; j += 16)
-          Kind::template warpgroup<min_of(BN, 128)>(sum[0] + j, stage_out + warp / 4 * 64 * 128, stage_out + (BM + j * 8) * 128, step);
+          Kind::template warpgroup<min_of(BN, 128)>(sum[0] + j, stage_out + warp / 4 * 64 * 128, stage_out + (BM + j * 8) * 128,
+                                                    step);
       warpgroup_commit();
     }
     if (slab + STAGES - 1 < slabs) copy_slab();

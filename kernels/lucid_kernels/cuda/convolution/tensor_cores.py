@@ -1,8 +1,8 @@
 """Convolutions of images and volumes on tensor cores: float32 as TF32, float16 and bfloat16, with sums in float32.
 
 `convolve`, `convolve_grad_input` and `convolve_grad_weight` return None where they do not serve; kernels of one element they
-leave to cuBLAS (`pointwise`). `product` computes a convolution or its input gradient (`conv_product.cu`), `grad_weight` the weight
-gradient (`conv_grad_weight.cu`).
+leave to cuBLAS (`pointwise`). `product` computes a convolution or its input gradient (`conv_product.cu`), `grad_weight` the
+weight gradient (`conv_grad_weight.cu`).
 
 The kernels want the channels last, those of each group in whole chunks of 16 bytes, and TF32 rounded: other arrays are brought
 into that order first (`conv_pack.cu`). The result of images with the channels last has them last too, as in PyTorch.

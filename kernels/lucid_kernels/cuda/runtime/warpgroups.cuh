@@ -1,9 +1,9 @@
 // Products of warpgroups (wgmma), on sm_90a: see `launch.kernel`. In the simulator each warp computes its rows with mma.sync; for
 // other chips a kernel that multiplies so is compiled, and must not be launched.
 //
-// A matrix lies in rows of 128 bytes, whose chunks of 16 bytes are swizzled by the row: chunk c of row r is at (c ^ r % 8) * 16. The
-// first row begins at a multiple of 1024 bytes. A step is 32 bytes of all rows. A TURNED matrix of 16-bit elements lies the other
-// way round: its rows are the terms of the sum, a step is 16 of them, and every 64 columns are 32 such rows of their own.
+// A matrix lies in rows of 128 bytes, whose chunks of 16 bytes are swizzled by the row: chunk c of row r is at (c ^ r % 8) * 16.
+// The first row begins at a multiple of 1024 bytes. A step is 32 bytes of all rows. A TURNED matrix of 16-bit elements lies the
+// other way round: its rows are the terms of the sum, a step is 16 of them, and every 64 columns are 32 such rows of their own.
 #pragma once
 #include "tensor_cores.cuh"
 
@@ -24,17 +24,18 @@ __device__ __forceinline__ void warpgroup_by_warps(float (*d)[4], Shared a, Shar
 #pragma unroll
   for (int j = 0; j < COLUMNS / 8; j += 2) {
     if constexpr (TURNED)
-      load_matrices_transposed(right, b + ((j + high) / 8 * 32 + step * 16 + low * 8 + in_matrix) * 128 + ((j + high) % 8 ^ in_matrix) * 16);
+      load_matrices_transposed(right, b + ((j + high) / 8 * 32 + step * 16 + low * 8 + in_matrix) * 128 +
+                                          ((j + high) % 8 ^ in_matrix) * 16);
     else
       load_matrices(right, b + ((j + high) * 8 + in_matrix) * 128 + ((step * 2 + low) ^ in_matrix) * 16);
     multiply(d[j], left, right);
     multiply(d[j + 1], left, right + 2);
   }
 }
-#define LUCID_WARPGROUP(NAME, MULTIPLY)                                                                                               \
-  template <int COLUMNS, bool TURNED = false>                                                                                         \
-  __device__ __forceinline__ void NAME(float (*d)[4], Shared a, Shared b, int step) {                                                 \
-    warpgroup_by_warps<COLUMNS, TURNED>(d, a, b, step, [](float* to, const u32* left, const u32* right) { MULTIPLY(to, left, right); }); \
+#define LUCID_WARPGROUP(NAME, MULTIPLY)                                                                   \
+  template <int COLUMNS, bool TURNED = false>                                                             \
+  __device__ __forceinline__ void NAME(float (*d)[4], Shared a, Shared b, int step) {                     \
+    warpgroup_by_warps<COLUMNS, TURNED>(d, a, b, step, MULTIPLY);                                         \
   }
 LUCID_WARPGROUP(warpgroup_tf32, mma_tf32)
 LUCID_WARPGROUP(warpgroup_float16, mma_float16)
@@ -99,7 +100,10 @@ __device__ __forceinline__ void copies_for_warpgroups() {}
 __device__ __forceinline__ void warpgroup_begin() {}
 __device__ __forceinline__ void warpgroup_commit() {}
 __device__ __forceinline__ void warpgroup_wait() {}
-template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void warpgroup_tf32(float (*)[4], Shared, Shared, int) { __trap(); }
-template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void warpgroup_float16(float (*)[4], Shared, Shared, int) { __trap(); }
-template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void warpgroup_bfloat16(float (*)[4], Shared, Shared, int) { __trap(); }
+#define LUCID_WARPGROUP(NAME) \
+  template <int COLUMNS, bool TURNED = false> __device__ __forceinline__ void NAME(float (*)[4], Shared, Shared, int) { __trap(); }
+LUCID_WARPGROUP(warpgroup_tf32)
+LUCID_WARPGROUP(warpgroup_float16)
+LUCID_WARPGROUP(warpgroup_bfloat16)
+#undef LUCID_WARPGROUP
 #endif
