@@ -16,8 +16,8 @@ errors. The kernels for tensor cores are compiled for sm_80, sm_90 and sm_100, n
 simulator, in every tile.
 
 On an H100 (27 November 2026) all tiles gave what PyTorch gives in float64, by mma.sync and by wgmma. 3x3 convolutions reached
-130 to 180 TFLOP/s of TF32 and 230 to 400 of bfloat16; their weight gradients 80 to 90, and 210. Their tiles are bound by the level
-2 cache, by a model that fits these times. Bringing float32 images into the order of the kernels took 5 to 19 us, a copy at the
-speed of memory. Since then a block divides less before its sums, and weight gradients copy with less arithmetic: that has run on
-the simulator only.
+130 to 180 TFLOP/s of TF32 and 230 to 400 of bfloat16; their weight gradients 80 to 90, and 210. Their tiles are bound by the
+level 2 cache, by a model that fits these times. Bringing float32 images into the order of the kernels took 5 to 19 us, a copy at
+the speed of memory. Since then a block divides less before its sums, and weight gradients copy with less arithmetic: that has run
+on the simulator only.
 """
