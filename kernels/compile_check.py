@@ -50,7 +50,8 @@ def compile_family(nvrtc: Nvrtc, family: str, architecture: str) -> dict[str, Re
     names = source.instantiations(text)
     kernels: dict[str, Resources] = {}
     for together in [(name,) for name in names] if source.is_one_module_an_instance(text, True) else [names]:
-        kernels |= compiled_resources(nvrtc, text, f"{family}.cu", together, architecture)
+        wanted = source.architecture(text, architecture.removeprefix("sm_")) or architecture
+        kernels |= compiled_resources(nvrtc, text, f"{family}.cu", together, wanted)
     return kernels
 
 

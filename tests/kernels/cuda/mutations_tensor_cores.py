@@ -17,7 +17,7 @@ def check(*cases: tuple[str, str, bool, int]) -> None:
 
     with cudnn.flags(allow_tf32=True):
         for case, kind, last, slices in cases:
-            test_tensor_cores.check(cp, tensor_cores, case, kind, last, configurations.TILES[-1], slices)
+            test_tensor_cores.check(cp, tensor_cores, case, kind, last, configurations.WARP_TILES[-1], slices)
 
 
 def check_first() -> None:
@@ -26,6 +26,18 @@ def check_first() -> None:
 
 def check_last() -> None:
     check(("groups", "tf32", True, 2), ("volume", "tf32", True, 1), ("whole slabs", "bfloat16", True, 2))
+
+
+def check_warpgroups() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.convolution import configurations, tensor_cores
+
+    for kind, last in (("tf32", False), ("bfloat16", True)):
+        test_tensor_cores.check(cp, tensor_cores, "whole slabs", kind, last, configurations.WARPGROUP_TILES[0], 1)
+
+
+def check_many_slices() -> None:
+    check(("whole slabs", "tf32", False, 4))
 
 
 def check_both() -> None:
@@ -75,56 +87,63 @@ MUTATIONS = [
     Mutation(PRODUCT, "the swizzle of the source's reads", r"\(\(matrix >> 1\) \^ in_matrix\) \* 16", "(matrix >> 1) * 16", check_last),
     Mutation(PRODUCT, "the swizzle of the weight's reads", r"\(\(matrix & 1\) \^ in_matrix\) \* 16", "(matrix & 1) * 16", check_first),
     Mutation(PRODUCT, "halves of the weight's chunks", r"b\[j\]\[0\] = r\[0\];", "b[j][0] = r[1];", check_last),
-    Mutation(PRODUCT, "rows of the source", r"a\[i\]\[1\] = load_word\(at \+ 32\)", "a[i][1] = load_word(at + 64)", check_first),
-    Mutation(PRODUCT, "no rounding", r"a\[i\]\[e\] = Kind::rounded\(a\[i\]\[e\]\)", "", check_first),
-    Mutation(PRODUCT, "above the image", r"\(unsigned\)at_h < \(unsigned\)size_h", "at_h < size_h", check_first),
+    Mutation(PRODUCT, "above the image", r"\(unsigned\)\(h\[i\] \+ shift_h\) < \(unsigned\)size_h", "h[i] + shift_h < size_h", check_first),
     Mutation(PRODUCT, "in front of the volume", r"\(unsigned\)\(d\[i\] \+ shift_d\) < \(unsigned\)size_d && ", "", check_last),
-    Mutation(PRODUCT, "channels that fill up", r"else if \(c >= channels\) present = 0;", "", check_first),
-    Mutation(PRODUCT, "the tap stays", r"      c -= padded;\n      tap.next\(ah.taps, aw.taps\);", "      c -= padded;", check_first),
-    Mutation(PRODUCT, "a tap is found too late", r"if constexpr \(LAST\) source.find\(tap.d", "if constexpr (false) source.find(tap.d", check_last),
+    Mutation(PRODUCT, "the tap stays", r"        tap\.next\(taps_h, taps_w\);\n", "", check_first),
+    Mutation(PRODUCT, "a tap is found too late", r"(\} while \(c >= chunks\);\n) *source\.find\([^;]*;", r"\1", check_last),
     Mutation(PRODUCT, "terms behind the last", r"i \* LINES \* row_size, there \? 16 : 0", "i * LINES * row_size, 16", check_last),
-    Mutation(PRODUCT, "pixels behind the last", r"if \(p >= rows\) continue;", "", check_first),
-    Mutation(PRODUCT, "columns behind the last", r"if \(column >= columns\) continue;", "", check_first),
-    Mutation(PRODUCT, "the bias of the first group", r"bias\[group \* columns \+ column\]", "bias[column]", check_halves),
-    Mutation(PRODUCT, "no ReLU", r"relu \? positive\(value\) : value", "value", check_halves),
+    Mutation(PRODUCT, "pixels behind the last", r"if \(place < 0 \|\| ", "if (", check_first),
+    Mutation(PRODUCT, "columns behind the last", r" \|\| column >= columns\) continue;", ") continue;", check_first),
+    Mutation(PRODUCT, "results of other rows", r"\(e >> 1\) \* 8 \+ \(lane >> 2\)\) \* of_row", "(lane >> 2)) * of_row", check_first),
+    Mutation(PRODUCT, "pixels of another sample", r"\(int\)n \* size_d \+ d", "size_d + d", check_first),
+    Mutation(PRODUCT, "the bias of the first group", r"bias\[in_all", "bias[column", check_halves),
+    Mutation(PRODUCT, "no ReLU", r"values\[e\] = positive\(values\[e\]\)", "values[e] = values[e]", check_halves),
     Mutation(PRODUCT, "ReLU of NaN", r"x <= 0.f \? 0.f : x", "x > 0.f ? x : 0.f", check_numbers, inside="conv_elements.cuh"),
     Mutation(PRODUCT, "a slice begins too early", r"int first_slab = slice \* slabs_per_slice", "int first_slab = 0 * slabs_per_slice", check_first),
-    Mutation(PRODUCT, "every slice in one place", r"parts\[\(i64\)slice \* batch", "parts[(i64)0 * batch", check_first),
+    Mutation(PRODUCT, "every slice in one place", r"parts \+ \(i64\)slice \* batch", "parts + (i64)0 * batch", check_first),
     Mutation(PRODUCT, "the first tap of a phase", r"first_tap < kernel && \(phase \+ pad", "first_tap < kernel && (phase", check_first, inside="conv_geometry.cuh"),
     Mutation(PRODUCT, "the step between taps", r"-\(tap_step \* dilation / stride\)", "-tap_step", check_first, inside="conv_geometry.cuh"),
     Mutation(PRODUCT, "no carry to the depth", r"    h = 0;\n    \+\+d;", "    h = 0;", check_last, inside="conv_geometry.cuh"),
-    Mutation(PRODUCT, "a NaN by adding", r"  if \(\(bits & 0x7fffffffu\) > 0x7f800000u\) return bits \| 0x00400000u;\n", "", check_numbers, inside="conv_mma.cuh"),
-    Mutation(PRODUCT, "rounded down", r"\(bits \+ 0xfffu \+ \(bits >> 13 & 1u\)\)", "(bits)", check_first, inside="conv_mma.cuh"),
-    Mutation(PRODUCT, "no residual", r"if \(has_residual\) value \+= widened\(residual\[[^;]*;", "", check_halves),
-    Mutation(PRODUCT, "the residual of another pixel", r"residual\[at \+ column \* column_stride\]", "residual[at]", check_halves),
+    Mutation(PRODUCT, "no residual", r"values\[e\] \+= added\[e\];", ";", check_halves),
+    Mutation(PRODUCT, "the residual of another pixel", r"load<V>\(residual \+ at, added\)", "load<V>(residual, added)", check_halves),
     Mutation(PRODUCT, "exact products are not added", r"sum\[i\]\[j\]\[e\] \+= part\[e\];", "sum[i][j][e] = part[e];", check_exact, inside="conv_mma.cuh"),
     Mutation(PRODUCT, "inf times a low part", r"low\[i\] = crossed\[i\] = 0u;", "low[i] = 0u;", check_exact_numbers, inside="split_tf32.cuh"),
     Mutation(PRODUCT, "no low parts", r"if \(LOW\) mma_tf32\(d, a\.crossed, b\.low\);", "", check_exact, inside="split_tf32.cuh"),
+    Mutation(PRODUCT, "rows of the first warpgroup", r"stage_out \+ warp / 4 \* 64 \* 128", "stage_out", check_warpgroups),
     # conv_grad_weight
     Mutation(WEIGHT, "exact words of the wrong pixels", r"\(e & 1\) \* 4 \* pitch", "(e & 1) * 2 * pitch", check_exact),
     Mutation(WEIGHT, "low parts of the wrong term", r"right\[j\]\.template set<true>\(e, b\[j\]\[e\]\)", "right[j].template set<true>(e, b[j][0])", check_exact, inside="conv_mma.cuh"),
     Mutation(WEIGHT, "no barrier", _BARRIER, "// the slab is there", check_both),
     Mutation(WEIGHT, "waits for one slab too few", r"copies_wait<STAGES - 2>", "copies_wait<STAGES - 1>", check_both),
-    Mutation(WEIGHT, "the swizzle of one operand", r"\(\(matrix & 1\) \^ in_matrix\) \* 16", "(matrix & 1) * 16", check_first),
-    Mutation(WEIGHT, "no rounding", r"Kind::rounded\(r\[e\]\)", "r[e]", check_first),
     Mutation(WEIGHT, "words of the wrong pixels", r"\(e >> 1\) \* 4 \* pitch", "(e >> 1) * 2 * pitch", check_last),
     Mutation(WEIGHT, "matrices of halves swapped", r"\(\(matrix >> 1\) \* 8 \+ \(lane & 7\)\) \* pitch \+ \(matrix & 1\) \* 16", "((matrix & 1) * 8 + (lane & 7)) * pitch + (matrix >> 1) * 16", check_halves),
-    Mutation(WEIGHT, "rows of other groups", r"there && o < rows", "there", check_first),
-    Mutation(WEIGHT, "pixels behind the last", r"row_there && q < pixels", "row_there", check_last),
+    Mutation(WEIGHT, "pixels behind the last", r"const bool there = p < pixels;", "const bool there = true;", check_last),
     Mutation(WEIGHT, "no carry to the next volume", r"if \(d >= out_d\) \{ d -= out_d; \+\+n; \}", "", check_last),
     Mutation(WEIGHT, "above the image", r"\(unsigned\)h < \(unsigned\)in_h", "h < in_h", check_both),
-    Mutation(WEIGHT, "slices overlap", r"found.slice \* slabs_per_slice \* 32", "found.slice * slabs_per_slice", check_first),
-    Mutation(WEIGHT, "rows that fill up are stored", r"if \(row >= rows\) continue;", "", check_halves),
+    Mutation(WEIGHT, "slices overlap", r"begin = slice \* slabs_per_slice \* 32", "begin = slice * slabs_per_slice", check_first),
+    Mutation(WEIGHT, "rows that fill up are stored", r"if \(row >= stored_rows\) continue;", "", check_halves),
+    Mutation(WEIGHT, "columns behind the last", r"if \(column < columns\) store", "store", check_first),
+    Mutation(WEIGHT, "the rows of a tap", r"taps\[i\] >> 12 & 4095", "taps[i] & 4095", check_first),
+    Mutation(WEIGHT, "the channels of a tap", r"\* in_w \+ w\) \* in_channels \+ c;", "* in_w + w) * in_channels;", check_first),
+    Mutation(WEIGHT, "chunks that are not swizzled", r"\(\(chunk \^ pixel\) & 7\)", "(chunk & 7)", check_warpgroups),
+    Mutation(WEIGHT, "the columns of the first warpgroup", r"j / 8 \* 32 \* 128, step", "j / 8 * 32 * 128 + 4096, step", check_warpgroups),
+    Mutation(WEIGHT, "terms of the wrong half", r"step \* 16 \+ low \* 8", "step * 16 + high * 8", check_warpgroups, inside="warpgroups.cuh"),
     # conv_pack
+    Mutation(PACK, "a NaN by adding", r"  if \(\(bits & 0x7fffffffu\) > 0x7f800000u\) return bits \| 0x00400000u;\n", "", check_numbers, inside="conv_mma.cuh"),
+    Mutation(PACK, "rounded down", r"\(bits \+ 0xfffu \+ \(bits >> 13 & 1u\)\)", "(bits)", check_first, inside="conv_mma.cuh"),
     Mutation(PACK, "no zeros behind the terms", r"row < rows && term < terms", "row < rows", check_halves),
     Mutation(PACK, "the weight is not turned", r"gradient \? term : row\), c = gradient \? row : term", "row), c = term", check_last),
     Mutation(PACK, "the weight is not rounded", r"\? rounded<Kind>\(weight\[at\]\)", "? weight[at]", check_first),
-    Mutation(PACK, "channels of the wrong group", r"group = in_all / padded, c = in_all % padded", "group = 0, c = in_all", check_halves),
-    Mutation(PACK, "no zeros behind the channels", r"c < channels \? x\[at\]", "true ? x[at]", check_halves),
-    Mutation(PACK, "no barrier", r"__syncthreads\(\);", "", check_few_blocks),
+    Mutation(PACK, "channels are not rounded", r"= rounded<Kind>\(read\[turn\]\.element\[j\]\)", "= read[turn].element[j]", check_first),
+    Mutation(PACK, "channels of the wrong group", r"(PIXELS / CHUNK\), )group = in_all / padded, c = in_all % padded", r"\1group = 0, c = in_all", check_few_blocks),
+    Mutation(PACK, "no zeros behind the channels", r"in_all < all && c < channels \? pixels", "in_all < all ? pixels", check_few_blocks),
+    Mutation(PACK, "no zeros behind channels that lie last", r"= c \+ i < channels \? rounded", "= true ? rounded", check_halves),
+    Mutation(PACK, "pixels that are not swizzled", r"\(column \^ \(row / CHUNK & 7\)\)", "column", check_few_blocks),
+    Mutation(PACK, "no barrier", r"__syncthreads\(\);\n#pragma unroll", "#pragma unroll", check_few_blocks),
     Mutation(PACK, "no residual", r"if \(has_residual\) sum \+= widened\(residual\[e\]\);", "", check_first),
     Mutation(PACK, "the last slice", r"s < slices", "s + 1 < slices", check_first),
-    Mutation(PACK, "the bias of another channel", r"bias\[e / inner % channels\]", "bias[e % channels]", check_first),
+    Mutation(PACK, "the bias of another channel", r"bias\[\(int\)e / inner % channels\]", "bias[e % channels]", check_first),
     Mutation(PACK, "no ReLU", r"relu \? positive\(sum\) : sum", "sum", check_first),
-    Mutation(PACK, "taps and channels", r"\* taps \+ tap\) \* padded \+ c;\n    float", "* taps + tap) * padded;\n    float", check_first),
+    Mutation(PACK, "taps and channels", r"tap = e / padded % taps", "tap = e / padded % taps * 0", check_first),
+    Mutation(PACK, "sums of the other threads", r"i < 256 && first_slice == 0", "i < together", check_many_slices),
 ]

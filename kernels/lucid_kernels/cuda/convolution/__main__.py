@@ -16,13 +16,13 @@ _SHOWN = 4  # the fastest by the model
 
 def explanation(problem: Problem, capability: str) -> Iterator[str]:
     """The configurations of a product: what is chosen, and what the model says of the fastest."""
-    chosen = problem.choose(capability, SHARED_MEMORY)
+    chosen = problem.choose(capability, SHARED_MEMORY, capability == "90")
     measured = problem.key in tuning.table(capability)
     rule = f"measured on sm_{capability}" if measured else "by the model"
     if problem.exact:
         mark = f": chosen, {rule}" if chosen is None else ""
         yield f"  conv2d.cu, about {problem.simt:,.0f} cycles{mark}"
-    fastest = sorted(problem.choices(SHARED_MEMORY))[:_SHOWN]
+    fastest = sorted(problem.choices(SHARED_MEMORY, capability == "90"))[:_SHOWN]
     for cycles, tile, slices in fastest:
         mark = f": chosen, {rule}" if chosen == (tile, slices) else ""
         yield f"  {problem.kernel}, {tile}> in {slices} slices, about {cycles:,.0f} cycles{mark}"
@@ -35,7 +35,6 @@ def main() -> None:
     parser = convolution_parser("cuda.convolution")
     parser.add_argument("--dtype", choices=["float32", "float16", "bfloat16"], default="float32")
     parser.add_argument("--exact", action="store_true", help="float32 without TF32")
-    parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--capability", default="90")
     options = parser.parse_args()
 
@@ -45,7 +44,7 @@ def main() -> None:
     if not fits(dtype, geometry):
         print("depthwise.cu or conv2d.cu: groups of few channels, or too large for the kernels for tensor cores")
         return
-    for problem in problems(dtype, geometry, options.channels_last):
+    for problem in problems(dtype, geometry):
         print(problem.sort)
         for line in explanation(problem, options.capability):
             print(line)

@@ -1,8 +1,9 @@
 """Which tile computes a product on tensor cores, and into how many slices its sum is cut.
 
-`tuning/sm_XY.json` has what was measured on a chip, by `key` (`kernels/bench/gpu_batch.py` writes it); the others are chosen by a
-model of a Hopper: tensor cores, shared memory and the partial sums of slices. The same model says where exact float32, three
-products of TF32 on tensor cores, is slower than `conv2d.cu`: small convolutions, whose operands another launch must pack first.
+`tuning/sm_XY.json` has what was measured on a chip, by `key` (`kernels/bench/gpu_batch.py` writes it); the others are chosen by
+a model of a Hopper: tensor cores, the level 2 cache, what blocks do around their sums, and the partial sums of slices. The same
+model says where exact float32, three products of TF32 on tensor cores, is slower than `conv2d.cu`: small convolutions, whose
+operands another launch must pack first.
 The choice depends on the product alone, so results do too.
 """
 from __future__ import annotations
@@ -33,39 +34,52 @@ class Tile(NamedTuple):
         return ", ".join(map(str, self))
 
 
-#: As the sources instantiate them.
-TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32, 32, 32, 4), Tile(64, 64, 32, 32, 4))
+#: As the sources instantiate them. Those of warps serve all chips, exact float32 (but the first, in which its parts would spill
+#: registers) and the weight gradient.
+WARP_TILES = (Tile(128, 128, 64, 64, 3), Tile(128, 64, 64, 32, 3), Tile(128, 32, 32, 32, 4), Tile(64, 64, 32, 32, 4))
+#: Those of warpgroups, whose warps have 16 rows and all columns, want wgmma.
+WARPGROUP_TILES = (Tile(128, 128, 16, 128, 3), Tile(128, 64, 16, 64, 4), Tile(128, 256, 16, 256, 4), Tile(64, 128, 16, 128, 4),
+                   Tile(64, 64, 16, 64, 4))
+TILES = WARP_TILES + WARPGROUP_TILES
 
-# A multiprocessor of an H100: multiplications of TF32 a cycle by mma.sync (0.63 of what wgmma reaches, which others have
-# measured), bytes a cycle to and from shared memory, and its share of the bytes a cycle from memory.
+# An H100. The times of 39 products of this kind and all their configurations, measured on one, gave what is not its clock or its
+# width: of the best configuration of each, what this model chooses takes 1.03 times as long in the mean, and 1.3 times at worst.
 _MULTIPROCESSORS = 132
-_PRODUCTS = 512 * 2 * 0.63
-_SHARED = 128
-_MEMORY = 3.3e12 / 1.755e9 / _MULTIPROCESSORS
-_LATENCY = 1500  # cycles of the first slabs and the results of a block
-_LAUNCH = 3000  # and of one more kernel in a row
+_PRODUCTS = 1024 * 0.63  # multiplications of TF32 a cycle of a multiprocessor by mma.sync
+_WARPGROUP_PRODUCTS = 1024 * 0.9  # by wgmma
+_READ = 48  # bytes a cycle from the level 2 cache to a multiprocessor
+_SLAB = 170  # cycles around a slab
+_BLOCK = 4600  # of a block in front of its slabs and behind them
+_RESULT = 0.36  # of a result of a block
+_PARTS = 2400  # bytes of the sums of slices a cycle of the chip, written and read again
+_LAUNCH = 5000  # of one more kernel in a row
 _LEAST_SLABS = 8  # of a slice: fewer would be all latency
 _MULTIPLY_ADDS = 128 * 0.6  # a cycle, of conv2d.cu: of the units' 128 what loads and addresses leave
 #: The number of a tile in a table where none was as fast as conv2d.cu.
 MEASURED_SIMT = -1
 
 
-def slab_cycles(tile: Tile, rounds: int) -> float:
-    """Cycles of a multiprocessor for 128 bytes of terms in `rounds` products: 3 of the parts of float32, else 1.
-
-    A slab has twice as many halves, which are twice as fast: both take the tensor cores as long.
+def slab_cycles(tile: Tile, rounds: int, row_bytes: int) -> float:
+    """Cycles of a multiprocessor for `row_bytes` bytes of terms of each row and column, in `rounds` products: 3 of the parts of
+    float32, else 1. Halves are half the bytes, and twice as fast.
     """
-    warps = tile.threads // 32
-    tensor_cores = rounds * tile.rows * tile.columns * 32 / _PRODUCTS
-    shared = 128 * (warps * (tile.warp_rows + tile.warp_columns) + tile.rows + tile.columns) / _SHARED
-    return max(tensor_cores, shared)
+    speed = _WARPGROUP_PRODUCTS if tile in WARPGROUP_TILES else _PRODUCTS
+    products = rounds * tile.rows * tile.columns * row_bytes / 4 / speed
+    return max(products, row_bytes * (tile.rows + tile.columns) / _READ) + _SLAB
 
 
-def model(tile: Tile, slices: int, rows: int, columns: int, slabs: int, products: int, rounds: int) -> float:
-    """Cycles for `products` products of rows x columns results with sums of `slabs` slabs."""
+def model(tile: Tile, slices: int, rows: int, columns: int, slabs: int, products: int, rounds: int, row_bytes: int = 128,
+          added: bool = False) -> float:
+    """Cycles for `products` products of rows x columns results with sums of `slabs` slabs; `added`: slices are added in any case,
+    even one.
+    """
+    together = 1 if tile.rows + tile.columns > 256 else 2  # blocks of a multiprocessor
     blocks = -(-rows // tile.rows) * -(-columns // tile.columns) * products * slices
-    work = -(-blocks // _MULTIPROCESSORS) * -(-slabs // slices) * slab_cycles(tile, rounds)
-    return work + _LATENCY + _parts(rows * columns * products, slices)
+    waves, rest = divmod(blocks, _MULTIPROCESSORS * together)
+    sums = -(-slabs // slices) * slab_cycles(tile, rounds, row_bytes)
+    around = _BLOCK + _RESULT * tile.rows * tile.columns
+    work = waves * (sums * together + around) + (sums * -(-rest // _MULTIPROCESSORS) + around if rest else 0)
+    return work + _parts(rows * columns * products, slices) + (_LAUNCH if slices > 1 and not added else 0)
 
 
 def simt(rows: int, columns: int, terms: int, products: int, most_blocks: int) -> float:
@@ -73,12 +87,12 @@ def simt(rows: int, columns: int, terms: int, products: int, most_blocks: int) -
     tiles = -(-rows // 64) * -(-columns // 64) * products
     slices = max(1, min(most_blocks // max(1, tiles), terms // 128))
     work = -(-tiles * slices // _MULTIPROCESSORS) * -(-terms // slices) * 64 * 64 / _MULTIPLY_ADDS
-    return work + _LATENCY + _parts(rows * columns * products, slices) + (_LAUNCH if slices > 1 else 0)
+    return work + _BLOCK + _parts(rows * columns * products, slices) + (_LAUNCH if slices > 1 else 0)
 
 
 def _parts(results: int, slices: int) -> float:
     """Cycles for writing the sums of slices and reading them again."""
-    return 2 * 4 * results * slices / _MEMORY / _MULTIPROCESSORS if slices > 1 else 0
+    return 2 * 4 * results * slices / _PARTS if slices > 1 else 0
 
 
 def key(kernel: str, rows: int, columns: int, slabs: int, products: int) -> str:
@@ -87,17 +101,15 @@ def key(kernel: str, rows: int, columns: int, slabs: int, products: int) -> str:
 
 
 @functools.lru_cache(4096)
-def choices(rows: int, columns: int, slabs: int, products: int, rounds: int, tiles: tuple[Tile, ...] = TILES
-            ) -> list[tuple[float, Tile, int]]:
-    """Cycles by the model, tile and slices of the configurations of `products` products of rows x columns results with sums of
-    `slabs` slabs.
-    """
+def choices(rows: int, columns: int, slabs: int, products: int, rounds: int, tiles: tuple[Tile, ...] = TILES,
+            row_bytes: int = 128, added: bool = False) -> list[tuple[float, Tile, int]]:
+    """Cycles by the model, tile and slices of the configurations of such products: see `model`."""
     found = []
     for tile in tiles:
         slices = 1
         while slices == 1 or slabs // slices >= _LEAST_SLABS:
             # None of the slices is empty.
-            found.append((model(tile, slices, rows, columns, slabs, products, rounds), tile,
+            found.append((model(tile, slices, rows, columns, slabs, products, rounds, row_bytes, added), tile,
                           -(-slabs // -(-slabs // slices)) if slabs else 1))
             slices *= 2
     return found
@@ -115,5 +127,4 @@ def choose(capability: str, name: str, found: Sequence[tuple[float, Tile, int]],
         if measured[0] >= 0 and any(tile == TILES[measured[0]] for _, tile, _ in found):
             return TILES[measured[0]], measured[1]
     cycles, tile, slices = min(found)
-    # One launch packs the operands, another one adds slices.
-    return None if others <= cycles + _LAUNCH * (2 if slices > 1 else 1) else (tile, slices)
+    return None if others <= cycles + 2 * _LAUNCH else (tile, slices)  # which pack the operands

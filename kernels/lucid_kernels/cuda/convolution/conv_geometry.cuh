@@ -20,6 +20,7 @@ __device__ __forceinline__ Axis forward_axis(int out, int kernel, int stride, in
 // The input gradient has a launch's worth of results for each phase: with a stride, the pixels at + i * stride are reached by
 // the same taps, those with (at + pad - tap * dilation) % stride == 0, and by no others.
 __device__ __forceinline__ Axis gradient_axis(int phase, int in, int kernel, int stride, int pad, int dilation) {
+  if (stride == 1) return {in, kernel, 1, pad, -dilation, 0, 1, 0, 1};
   int first_tap = 0, tap_step = 1;
   while (first_tap < kernel && (phase + pad - first_tap * dilation) % stride) ++first_tap;
   while (tap_step * dilation % stride) ++tap_step;
@@ -38,7 +39,12 @@ __device__ __forceinline__ Axis gradient_axis(int phase, int in, int kernel, int
 struct Tap {
   int d, h, w;
   __device__ __forceinline__ Tap(int index, int taps_h, int taps_w)
-      : d(index / taps_w / taps_h), h(index / taps_w % taps_h), w(index % taps_w) {}
+      : d(0), h(0), w(0) {
+    if (index == 0) return;
+    d = index / taps_w / taps_h;
+    h = index / taps_w % taps_h;
+    w = index % taps_w;
+  }
   __device__ __forceinline__ void next(int taps_h, int taps_w) {
     if (++w < taps_w) return;
     w = 0;

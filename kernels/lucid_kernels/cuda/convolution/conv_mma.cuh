@@ -2,6 +2,7 @@
 #pragma once
 #include "conv_elements.cuh"
 #include "split_tf32.cuh"
+#include "warpgroups.cuh"
 
 // The nearest number of TF32, of which the hardware ignores the last 13 bits. inf stays inf. A NaN gets a bit that is not
 // ignored: to add half a place would make -0 of some, to ignore bits inf of others.
@@ -21,13 +22,17 @@ __device__ __forceinline__ u32 round_tf32(u32 bits) {
 // ---- the numbers of a product: float as TF32 or by three products of its parts, float16 or bfloat16. Sums are float in all of
 // them.
 // CHUNK: elements in the 16 bytes of a copy; DEPTH: terms that one mma adds. A row of 16 bytes has the same place in the
-// registers for all of them.
+// registers for all of them. `rounded`: a word as conv_pack.cu writes it.
 struct Tf32 {
   using Element = float;
   static constexpr int CHUNK = 4, DEPTH = 8;
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return round_tf32(word); }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_tf32(d, a, b); }
+  template <int COLUMNS, bool TURNED = false>
+  static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_tf32<COLUMNS, TURNED>(d, a, b, step);
+  }
 };
 struct Float32 {
   using Element = float;
@@ -41,6 +46,10 @@ struct Float16 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_float16(d, a, b); }
+  template <int COLUMNS, bool TURNED = false>
+  static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_float16<COLUMNS, TURNED>(d, a, b, step);
+  }
 };
 struct Bfloat16 {
   using Element = __nv_bfloat16;
@@ -48,7 +57,13 @@ struct Bfloat16 {
   static constexpr bool SPLIT = false;
   static __device__ __forceinline__ u32 rounded(u32 word) { return word; }
   static __device__ __forceinline__ void mma(float* d, const u32* a, const u32* b) { mma_bfloat16(d, a, b); }
+  template <int COLUMNS, bool TURNED = false>
+  static __device__ __forceinline__ void warpgroup(float (*d)[4], Shared a, Shared b, int step) {
+    warpgroup_bfloat16<COLUMNS, TURNED>(d, a, b, step);
+  }
 };
+
+constexpr int min_of(int a, int b) { return a < b ? a : b; }
 
 // sum += a b, for MT x NT tiles of a warp.
 template <typename Kind, int MT, int NT>

@@ -17,9 +17,9 @@ Sizes = tuple[int, ...]
 SHARED_MEMORY = 227 << 10
 _FEW = 8  # channels of a group, and terms: most of a tile would be empty
 _LARGEST = 1 << 31  # the kernels count elements in 32 bits
+_LARGEST_Z = 1 << 16  # of a grid
 #: float32 is Tf32 where TF32 is allowed.
 _KINDS = {"f": "Float32", "e": "Float16", "E": "Bfloat16"}
-_EXACT_TILES = configurations.TILES[1:]  # in the largest the parts of float32 would spill registers
 
 
 class Geometry(NamedTuple):
@@ -80,29 +80,30 @@ def fits(dtype: np.dtype, geometry: Geometry) -> bool:
     padded_in, padded_out = (geometry.groups * whole(each, chunk) for each in (group_in, group_out))
     sizes = (geometry.batch * padded_in * math.prod(geometry.in_size), geometry.batch * padded_out * math.prod(geometry.out_size),
              (padded_out + 128 * geometry.groups) * (padded_in // geometry.groups + 128) * geometry.taps)  # fmt: skip
-    return max(sizes) < _LARGEST
+    return max(sizes) < _LARGEST and geometry.groups * math.prod(geometry.stride) < _LARGEST_Z
 
 
-def product_planar(tile: Tile) -> int:
-    """Bytes of shared memory of a block of conv_product with a source as it lies."""
-    return tile.stages * (32 * 4 * (tile.rows + 8) + 128 * tile.columns)
+def is_compact(geometry: Geometry) -> bool:
+    """Whether the taps lie as near to each other as conv_grad_weight wants."""
+    return all((n - 1) * d < 1 << bits for n, d, bits in zip(geometry.kernel, geometry.dilation, (7, 12, 12), strict=True))
 
 
-def rows_of_128(tile: Tile) -> int:
-    """Of conv_product with the channels last, and of conv_grad_weight_planar."""
-    return tile.stages * 128 * (tile.rows + tile.columns)
+def product_memory(tile: Tile) -> int:
+    """Bytes of shared memory of a block of conv_product: the stages, and of each row its pixel and the place of its result."""
+    return tile.stages * 128 * (tile.rows + tile.columns) + 20 * tile.rows
 
 
-def _weight_last_4(tile: Tile) -> int:
-    return tile.stages * 32 * 4 * (tile.rows + tile.columns + 16)
+def _weight_memory_4(tile: Tile) -> int:
+    behind = 0 if tile in configurations.WARPGROUP_TILES else 16
+    return tile.stages * 32 * 4 * (tile.rows + tile.columns + behind)
 
 
-def _weight_last_2(tile: Tile) -> int:
-    return _weight_last_4(tile) // 2
+def _weight_memory_2(tile: Tile) -> int:
+    return _weight_memory_4(tile) // 2
 
 
-#: Of conv_grad_weight_last, by the bytes of an element.
-WEIGHT_LAST = {4: _weight_last_4, 2: _weight_last_2}
+#: Of conv_grad_weight, by the bytes of an element.
+WEIGHT_MEMORY = {4: _weight_memory_4, 2: _weight_memory_2}
 
 
 class Problem(NamedTuple):
@@ -124,22 +125,29 @@ class Problem(NamedTuple):
         name = f"{self.kernel}>{' gradient' * (self.sort == 'input gradient')}"
         return configurations.key(name, self.rows, self.columns, self.slabs, self.products)
 
-    def tiles(self, memory: int) -> tuple[Tile, ...]:
-        """Those that are compiled and fit a block with so much shared memory."""
-        return tuple(tile for tile in (_EXACT_TILES if self.exact else configurations.TILES) if self.shared(tile) <= memory)
+    def tiles(self, memory: int, warpgroups: bool) -> tuple[Tile, ...]:
+        """Those that are compiled and fit a block with so much shared memory, with or without wgmma."""
+        found: tuple[Tile, ...] = configurations.WARP_TILES[1:] if self.exact else configurations.WARP_TILES
+        # wgmma does not turn float.
+        if warpgroups and not self.exact and self.shared is not _weight_memory_4:
+            found += configurations.WARPGROUP_TILES
+        return tuple(tile for tile in found if self.shared(tile) <= memory)
 
-    def choices(self, memory: int) -> list[tuple[float, Tile, int]]:
+    def choices(self, memory: int, warpgroups: bool) -> list[tuple[float, Tile, int]]:
         """Cycles by the model, tile and slices of all configurations."""
-        rounds = 3 if self.exact else 1
-        return configurations.choices(self.rows, self.columns, self.slabs, self.products, rounds, self.tiles(memory))
+        added = self.sort == "weight gradient"
+        row_bytes = 64 if added and self.shared is _weight_memory_2 else 128  # of 32 pixels
+        return configurations.choices(self.rows, self.columns, self.slabs, self.products, 3 if self.exact else 1,
+                                      self.tiles(memory, warpgroups), row_bytes, added)
 
-    def choose(self, capability: str, memory: int) -> tuple[Tile, int] | None:
+    def choose(self, capability: str, memory: int, warpgroups: bool) -> tuple[Tile, int] | None:
         """What was measured as the fastest, else what the model says; None where that is a kernel without tensor cores."""
-        return configurations.choose(capability, self.key, self.choices(memory), self.simt if self.exact else math.inf)
+        found = self.choices(memory, warpgroups)
+        return configurations.choose(capability, self.key, found, self.simt if self.exact else math.inf)
 
 
-def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool, last: bool) -> Problem:
-    """A convolution, or with `gradient` that of its input, of a source whose channels lie `last` or not."""
+def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool) -> Problem:
+    """A convolution, or with `gradient` that of its input."""
     groups = geometry.groups
     source, target = geometry.in_channels // groups, geometry.out_channels // groups
     size, phases = geometry.out_size, 1
@@ -150,25 +158,22 @@ def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool, last: 
     rows, padded = geometry.batch * math.prod(size), whole(source, chunk)
     # With a stride a phase has its share of the taps; the largest has at most all.
     slabs = max(1, -(-geometry.taps * padded // (8 * chunk)) // phases)
-    planar = itemsize == 4 and not last
     simt = configurations.simt(rows, target, geometry.taps * source // phases, groups * phases, 1)
-    return Problem(f"conv_product<{kind}, {str(not planar).lower()}", "input gradient" if gradient else "forward", rows, target,
-                   slabs, groups * phases, kind == "Float32", product_planar if planar else rows_of_128, simt)
+    return Problem(f"conv_product<{kind}", "input gradient" if gradient else "forward", rows, target, slabs, groups * phases,
+                   kind == "Float32", product_memory, simt)
 
 
-def weight_gradient(kind: str, itemsize: int, geometry: Geometry, planar: bool) -> Problem:
-    """The gradient of the weight, of float as it lies (`planar`) or of arrays with the channels last."""
+def weight_gradient(kind: str, itemsize: int, geometry: Geometry) -> Problem:
+    """The gradient of the weight."""
     groups = geometry.groups
     rows, channels = geometry.out_channels // groups, geometry.in_channels // groups
-    padded, pixels = channels if planar else whole(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
-    name, shared = ("planar", rows_of_128) if planar else ("last", WEIGHT_LAST[itemsize])
+    padded, pixels = whole(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
     simt = configurations.simt(rows, geometry.taps * channels, pixels, groups, 512)
-    return Problem(f"conv_grad_weight_{name}<{kind}", "weight gradient", rows, geometry.taps * padded, -(-pixels // 32), groups,
-                   kind == "Float32", shared, simt)
+    return Problem(f"conv_grad_weight<{kind}", "weight gradient", rows, geometry.taps * padded, -(-pixels // 32), groups,
+                   kind == "Float32", WEIGHT_MEMORY[itemsize], simt)
 
 
-def problems(dtype: np.dtype, geometry: Geometry, last: bool) -> tuple[Problem, Problem, Problem]:
-    """A convolution and its gradients for input and weight, of arrays whose channels lie `last` or not."""
+def problems(dtype: np.dtype, geometry: Geometry) -> tuple[Problem, Problem, Problem]:
+    """A convolution and its gradients for input and weight."""
     kind, size = kind_of(dtype), dtype.itemsize
-    return (product(kind, size, geometry, False, last), product(kind, size, geometry, True, last),
-            weight_gradient(kind, size, geometry, size == 4 and not last))
+    return (product(kind, size, geometry, False), product(kind, size, geometry, True), weight_gradient(kind, size, geometry))

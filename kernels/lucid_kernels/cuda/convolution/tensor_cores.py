@@ -1,11 +1,11 @@
 """Convolutions of images and volumes on tensor cores: float32 as TF32, float16 and bfloat16, with sums in float32.
 
-`convolve`, `convolve_grad_input` and `convolve_grad_weight` return None where they do not serve. `product` computes a convolution
-or its input gradient (`conv_product.cu`), `grad_weight` the weight gradient (`conv_grad_weight.cu`).
+`convolve`, `convolve_grad_input` and `convolve_grad_weight` return None where they do not serve; kernels of one element they
+leave to cuBLAS (`pointwise`). `product` computes a convolution or its input gradient (`conv_product.cu`), `grad_weight` the
+weight gradient (`conv_grad_weight.cu`).
 
-Float32 images are read as they lie. The kernels for 16-bit elements, which asynchronous copies cannot take one by one, and those
-for images with the channels last, want the channels of each group in whole chunks of 16 bytes: other arrays are brought into that
-order first (`conv_pack.cu`). The result of images with the channels last has them last too, as in PyTorch.
+The kernels want the channels last, those of each group in whole chunks of 16 bytes, and TF32 rounded: other arrays are brought
+into that order first (`conv_pack.cu`). The result of images with the channels last has them last too, as in PyTorch.
 """
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.cuda.convolution import pointwise
 from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.configurations import Tile
+from lucid_kernels.cuda.convolution.layout import lies_last, result_like, turned
 from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of, whole
+from lucid_kernels.cuda.convolution.slices import add_weight_slices
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
@@ -33,6 +36,11 @@ def capability() -> str:
     return _capabilities[device]
 
 
+def warpgroups() -> bool:
+    """Whether kernels for the current device are compiled with wgmma."""
+    return capability() == "90" and launch.takes_architectures()
+
+
 @functools.cache
 def shared_memory(device: int) -> int:
     """The most shared memory that a block of a device may have: 99 KiB on smaller chips, else more."""
@@ -41,7 +49,7 @@ def shared_memory(device: int) -> int:
 
 def choose(problem: Problem) -> tuple[Tile, int] | None:
     """Tile and slices on the current device; None where a kernel without tensor cores is faster."""
-    return problem.choose(capability(), shared_memory(cupy.cuda.runtime.getDevice()))
+    return problem.choose(capability(), shared_memory(cupy.cuda.runtime.getDevice()), warpgroups())
 
 
 def serve(dtype: Any, geometry: Geometry) -> bool:
@@ -58,6 +66,8 @@ def convolve(x: Any, weight: Any, bias: Any, residual: Any = None, *, stride: Si
     chosen = _chosen(x, geometry, gradient=False)
     if chosen is None:
         return None
+    if bias is residual is None and not relu and (y := pointwise.convolve(x, weight, geometry, out)) is not None:
+        return y
     y = result_like(out, (x.shape[0], weight.shape[0], *geometry.out_size[5 - x.ndim :]), x)
     if y.size:
         product(x, weight, bias, y, geometry, False, *chosen, relu, residual, packed)
@@ -79,11 +89,11 @@ def pack(x: Any, weight: Any, geometry: Geometry, gradient: bool, tile: Tile) ->
         source, target = target, source
     packed_rows, padded = whole(target, tile.columns), whole(source, 16 // x.dtype.itemsize)
     packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
-    weight_last = lies_last(weight)
+    weight_last, chunk = lies_last(weight), 16 // x.dtype.itemsize
     numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
                weight_last)  # fmt: skip
-    _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size),
-            (_turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
+    _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size // chunk),
+            (turned(weight) if weight_last else copies.contiguous(weight), packed, *map(np.int32, numbers)))
     return packed
 
 
@@ -94,6 +104,8 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: Sizes, stride: Size
     chosen = _chosen(g, geometry, gradient=True)
     if chosen is None:
         return None
+    if (dx := pointwise.convolve_grad_input(g, weight, geometry, out)) is not None:
+        return dx
     dx = result_like(out, input_shape, g)
     product(g, weight, None, dx, geometry, True, *chosen)
     return launch.deliver(dx, out)
@@ -104,10 +116,12 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
     """Gradient of `convolve` for its weight, of `weight_shape`, from that of its output."""
     geometry = geometry_of(x.shape, weight_shape, stride, padding, dilation, groups)
     chosen = None
-    if g.size and serve(g.dtype, geometry):
-        chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry, _is_planar(g, x)))
+    if g.size and serve(g.dtype, geometry) and _problem.is_compact(geometry):
+        chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry))
     if chosen is None:
         return None
+    if (dw := pointwise.convolve_grad_weight(g, x, geometry, out)) is not None:
+        return dw
     dw = launch.result(out, weight_shape, g.dtype)
     grad_weight(g, x, dw, geometry, *chosen)
     return launch.deliver(dw, out)
@@ -117,53 +131,34 @@ def _chosen(x: Any, geometry: Geometry, gradient: bool) -> tuple[Tile, int] | No
     """Tile and slices for `product`, None where it does not serve."""
     if not (x.size and serve(x.dtype, geometry)):
         return None
-    return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient, lies_last(x)))
+    return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient))
 
 
-def _is_planar(*arrays: Any) -> bool:
-    """Whether the channels of float arrays do not lie last: these are read as they lie."""
-    return arrays[0].dtype.char == "f" and not any(map(lies_last, arrays))
-
-
-def result_like(out: Any, shape: Sizes, source: Any) -> Any:
-    """Memory for a result: with the channels last where those of `source` are."""
-    if out is not None or not lies_last(source):
-        return launch.result(out, shape, source.dtype)
-    return launch.empty((shape[0], *shape[2:], shape[1]), source.dtype).transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
-
-
-def _launch(file: str, name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
+def _launch(file: str, name: str, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
     kernel = launch.kernel(file, name)
     if shared > 48 << 10 and kernel.max_dynamic_shared_size_bytes < shared:
         kernel.max_dynamic_shared_size_bytes = shared
-    kernel((blocks,), (threads,), arguments, shared_mem=shared)
-
-
-def lies_last(x: Any) -> bool:
-    """Whether the channels of (N, C, ...) lie last in memory, and not also first."""
-    return not x.flags.c_contiguous and _turned(x).flags.c_contiguous
-
-
-def _turned(x: Any) -> Any:
-    return x.transpose(0, *range(2, x.ndim), 1)
+    kernel(grid, (threads,), arguments, shared_mem=shared)
 
 
 def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
     """An array with the pixels of x (N, C, ...), the channels of each group side by side in whole chunks, and their number.
 
-    It is a view of x where that lies so.
+    It is a view of x where that lies so and needs no rounding to TF32.
     """
-    chunk = 16 // x.dtype.itemsize
+    chunk, kind = 16 // x.dtype.itemsize, kind_of(x.dtype)
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
     padded, last = whole(group, chunk), lies_last(x)
-    x = _turned(x) if last else copies.contiguous(x)
-    if last and padded == group and x.data.ptr % 16 == 0:
+    x = turned(x) if last else copies.contiguous(x)
+    if last and padded == group and x.data.ptr % 16 == 0 and kind != "Tf32":
         return x, padded
     packed = launch.empty((batch, pixels, groups * padded), x.dtype)
-    tiles = batch * -(-pixels // 32) * -(-groups * padded // 32)
-    arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last)))
-    _launch("conv_pack", f"conv_pack_channels<{launch.ctype(x.dtype)}>", launch.grid_cap(tiles)[0], launch.BLOCK, arguments)
+    aligned = (channels if last else pixels) % chunk == 0 and group % (chunk if last else 1) == 0 and x.data.ptr % 16 == 0
+    tiles = batch * (-(-pixels * groups * padded // (chunk * launch.BLOCK)) if last
+                     else -(-pixels // 128) * -(-groups * padded // (8 * chunk)))  # fmt: skip
+    arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last, aligned)))
+    _launch("conv_pack", f"conv_pack_channels<{kind}>", launch.grid_cap(tiles), launch.BLOCK, arguments)
     return packed, padded
 
 
@@ -174,7 +169,7 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
 
     y lies in row-major order or with the channels last.
     """
-    kind, groups, planar = kind_of(x.dtype), geometry.groups, _is_planar(x)
+    kind, groups = kind_of(x.dtype), geometry.groups
     source, target = geometry.in_channels // groups, geometry.out_channels // groups
     size, phases = geometry.out_size, 1
     if gradient:
@@ -188,50 +183,40 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     packed_rows = whole(target, tile.columns)
     if packed is None:
         packed = pack(x, weight, geometry, gradient, tile)
-    if planar:
-        x = copies.contiguous(x)
-    else:
-        x, _ = _channels_last(x, groups)
-    row_tiles = -(-rows // tile.rows)
-    blocks = phases * groups * slices * row_tiles * -(-target // tile.columns)
+    x, _ = _channels_last(x, groups)
+    column_tiles = -(-target // tile.columns)
+    grid = -(-rows // tile.rows) * column_tiles, slices, phases * groups
     inner, y_last = math.prod(y.shape[2:]), lies_last(y)
     if y_last:
-        inner, y = 1, _turned(y)
-        residual = None if residual is None else _turned(residual)
+        inner, y = 1, turned(y)
+        residual = None if residual is None else turned(residual)
     parts = launch.empty((slices, *y.shape) if slices > 1 else (1,), np.float32)
     added = *launch.optional(bias, x), *launch.optional(residual, x), np.int32(relu)
     arguments = (x, packed, *added, y, parts,
-                 *map(np.int32, (slices, slabs_per_slice, gradient, y_last, row_tiles, packed_rows)), *geometry.scalars())
-    _launch("conv_product", f"conv_product<{kind}, {str(not planar).lower()}, {tile}>", blocks, tile.threads, arguments,
-            (_problem.product_planar if planar else _problem.rows_of_128)(tile))
+                 *map(np.int32, (slices, slabs_per_slice, gradient, y_last, column_tiles, packed_rows)), *geometry.scalars())
+    _launch("conv_product", f"conv_product<{kind}, {tile}>", grid, tile.threads, arguments, _problem.product_memory(tile))
     if slices > 1:
         _launch("conv_pack", f"conv_add_slices<{launch.ctype(x.dtype)}>", *_flat(y.size),
                 (parts, *added, y, *map(np.int32, (slices, target * groups, inner)),
                  np.int64(y.size)))
 
 
-def _flat(size: int) -> tuple[int, int]:
-    grid, block = launch.grid_1d(size)
-    return grid[0], block[0]
+def _flat(size: int) -> tuple[tuple[int], int]:
+    return launch.grid_1d(size)[0], launch.BLOCK
 
 
 def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices: int) -> None:
     """Write to dw, in row-major order, the gradient of a convolution for its weight from g, that of the output, and the input."""
-    kind, groups, planar = kind_of(x.dtype), geometry.groups, _is_planar(g, x)
+    kind, groups = kind_of(x.dtype), geometry.groups
     group_in, group_out = geometry.in_channels // groups, geometry.out_channels // groups
-    numbers: tuple[int, ...] = ()
-    if planar:
-        g, x, channels, filled = copies.contiguous(g), copies.contiguous(x), group_in, geometry
-    else:
-        (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
-        filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)
-        numbers = (group_out,)
+    (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
+    filled = geometry._replace(in_channels=groups * channels, out_channels=groups * rows)
     columns, slabs = geometry.taps * channels, -(-geometry.batch * math.prod(geometry.out_size) // 32)
-    name, shared = ("planar", _problem.rows_of_128) if planar else ("last", _problem.WEIGHT_LAST[x.itemsize])
     slabs_per_slice = max(1, -(-slabs // slices))
     parts = launch.empty((slices, geometry.out_channels, columns), np.float32)
-    blocks = groups * slices * -(-group_out // tile.rows) * -(-columns // tile.columns)
-    _launch("conv_grad_weight", f"conv_grad_weight_{name}<{kind}, {tile}>", blocks, tile.threads,
-            (g, x, parts, *map(np.int32, (slices, slabs_per_slice, *numbers)), *filled.scalars()), shared(tile))
-    _launch("conv_pack", f"conv_add_weight_slices<{launch.ctype(x.dtype)}>", *_flat(dw.size),
-            (parts, dw, *map(np.int32, (slices, group_in, channels, geometry.taps)), np.int64(dw.size)))
+    column_tiles = -(-columns // tile.columns)
+    grid = -(-group_out // tile.rows) * column_tiles, slices, groups
+    _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", grid, tile.threads,
+            (g, x, parts, *map(np.int32, (column_tiles, slabs_per_slice, group_out)), *filled.scalars()),
+            _problem.WEIGHT_MEMORY[x.itemsize](tile))
+    add_weight_slices(parts, dw, group_in, channels, geometry.taps)

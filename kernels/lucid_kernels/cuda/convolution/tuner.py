@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.convolution import configurations, conv2d, tensor_cores
+from lucid_kernels.cuda.convolution import configurations, conv2d, layout, tensor_cores
 from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, geometry_of
 from lucid_kernels.cuda.runtime import launch
@@ -50,7 +50,7 @@ class Case(NamedTuple):
     @property
     def problem(self) -> Problem:
         """The product that computes it."""
-        return _problem.problems(np.dtype(self.dtype), self.geometry, self.last)[SORTS.index(self.sort)]
+        return _problem.problems(np.dtype(self.dtype), self.geometry)[SORTS.index(self.sort)]
 
 
 def candidates(case: Case) -> tuple[str, ...]:
@@ -58,8 +58,9 @@ def candidates(case: Case) -> tuple[str, ...]:
     if not tensor_cores.serve(np.dtype(case.dtype), case.geometry):
         return ()
     problem = case.problem
+    memory = tensor_cores.shared_memory(cupy.cuda.runtime.getDevice())
     found = dict.fromkeys((configurations.TILES.index(tile), slices)
-                          for _, tile, slices in problem.choices(tensor_cores.shared_memory(cupy.cuda.runtime.getDevice())))
+                          for _, tile, slices in problem.choices(memory, tensor_cores.warpgroups()))
     names = tuple(f"tile {tile} in {slices} slices" for tile, slices in found)
     return (*names, SIMT) if problem.exact and len(case.input_shape) == 4 else names
 
@@ -91,7 +92,7 @@ def run(case: Case, name: str, a: Any, b: Any) -> Any:
         tensor_cores.grad_weight(a, b, result, case.geometry, tile, slices)
         return result
     gradient = case.sort == "input gradient"
-    result = tensor_cores.result_like(None, case.input_shape if gradient else case.output_shape, a)
+    result = layout.result_like(None, case.input_shape if gradient else case.output_shape, a)
     tensor_cores.product(a, b, None, result, case.geometry, gradient, tile, slices)
     return result
 

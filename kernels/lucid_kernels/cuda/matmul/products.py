@@ -22,7 +22,8 @@ _SCALARS = {dtype: (np.ones((), dtype), np.zeros((), dtype)) for dtype in "fd"}
 _KINDS = {char: (number, compute, *(scalar.ctypes.data for scalar in _SCALARS[sums])) for char, number, compute, sums in (
     ("f", 0, cublas.CUBLAS_COMPUTE_32F, "f"), ("d", 1, cublas.CUBLAS_COMPUTE_64F, "d"),
     ("e", 2, cublas.CUBLAS_COMPUTE_32F, "f"), ("E", 14, cublas.CUBLAS_COMPUTE_32F, "f"))}  # fmt: skip
-_TF32 = (0, cublas.CUBLAS_COMPUTE_32F_FAST_TF32, *_KINDS["f"][2:])
+#: The same of float32 as TF32.
+TF32 = (0, cublas.CUBLAS_COMPUTE_32F_FAST_TF32, *_KINDS["f"][2:])
 
 
 def matmul(a: Any, b: Any) -> Any:
@@ -42,7 +43,7 @@ def matmul(a: Any, b: Any) -> Any:
     if not inner:
         launch.fill(result, 0)
     elif result.size:
-        _multiply(kind, a, b, result, batch, False)
+        multiply(kind, a, b, result, batch, False)
     return result
 
 
@@ -51,10 +52,13 @@ def multiply_into(result: Any, a: Any, b: Any, add: bool = False) -> None:
     kind = kind_of(a.dtype)
     assert kind is not None
     if result.size and a.shape[1]:
-        _multiply(kind, a, b, result, (), add)
+        multiply(kind, a, b, result, (), add)
 
 
-def _multiply(kind: tuple[int, int, int, int], a: Any, b: Any, result: Any, batch: tuple[int, ...], add: bool) -> None:
+def multiply(kind: tuple[int, int, int, int], a: Any, b: Any, result: Any, batch: tuple[int, ...], add: bool) -> None:
+    """Write the products of matrices, whose leading dimensions are broadcast to `batch`, to `result` (contiguous), or add them to
+    what is there. `kind`: a `kind_of`.
+    """
     (rows, inner), columns = a.shape[-2:], b.shape[-1]
     number, compute, one, zero = kind
     a, transposed_a, leading_a, step_a = operand(a, batch)
@@ -69,7 +73,7 @@ def _multiply(kind: tuple[int, int, int, int], a: Any, b: Any, result: Any, batc
 
 def kind_of(dtype: Any) -> tuple[int, int, int, int] | None:
     """cuBLAS's numbers of a dtype and of the type of its sums, and the addresses of 1 and 0 in that; None if it has none."""
-    return _TF32 if dtype.char == "f" and tf32.products != "highest" else _KINDS.get(dtype.char)
+    return TF32 if dtype.char == "f" and tf32.products != "highest" else _KINDS.get(dtype.char)
 
 
 def operand(x: Any, batch: tuple[int, ...]) -> tuple[Any, int, int, int]:

@@ -55,12 +55,22 @@ def kernel(file: str, name: str) -> Any:
             text = source(file)
             apart = _source.is_one_module_an_instance(text, _SIMULATED)
             names = (name,) if apart else _source.instantiations(text)
-            module = cupy.RawModule(code=text, options=(*OPTIONS, *_source.options(text)), name_expressions=names or None)
+            wanted = _source.architecture(text, cupy.cuda.Device().compute_capability)
+            options = (*OPTIONS, *_source.options(text), *([f"-arch={wanted}"] if wanted and takes_architectures() else []))
+            module = cupy.RawModule(code=text, options=options, name_expressions=names or None)
             if not apart:
                 _modules[file] = module
         with told_if_slow(f"{file}.cu"):
             found = _kernels[file, name] = module.get_function(name)
     return recording.watched(found)
+
+
+@functools.cache
+def takes_architectures() -> bool:
+    """Whether a source is compiled for the `source.architecture` that it wants: CuPy names another one behind it, of which NVRTC
+    takes the more special from CUDA 13 on, and refuses both before.
+    """
+    return _SIMULATED or cupy.cuda.nvrtc.getVersion() >= (13, 0)
 
 
 def generated(text: str) -> Any:

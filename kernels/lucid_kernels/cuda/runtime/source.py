@@ -13,6 +13,7 @@ FOLDER = pathlib.Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
 _APART = re.compile(r"^// one module an instance( on a GPU)?$", re.MULTILINE)
 _ALONE = re.compile(r"^// each operation is rounded alone$", re.MULTILINE)
+_ARCHITECTURE = re.compile(r"^// on compute capability (\d+)\.(\d): (sm_\w+)$", re.MULTILINE)
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
 
 
@@ -94,6 +95,13 @@ def options(text: str) -> tuple[str, ...]:
     they have in a kernel of several operations (`launch.generated`).
     """
     return ("--fmad=false",) if _ALONE.search(text) else ()
+
+
+def architecture(text: str, capability: str) -> str | None:
+    """What a source is compiled for on chips of a compute capability, such as "90", where that is not for all like them: a line
+    `// on compute capability 9.0: sm_90a` gives it instructions that no later chip has.
+    """
+    return next((name for major, minor, name in _ARCHITECTURE.findall(text) if major + minor == capability), None)
 
 
 def with_instantiations(text: str, names: Iterable[str]) -> str:

@@ -13,10 +13,6 @@ __device__ __forceinline__ u32 load_word(Shared at) { return *(const u32*)at; }
 __device__ __forceinline__ void copy16(Shared to, const void* from, int present) {
   simulator::cp_async_zfill((void*)to, from, 16, present);
 }
-// The same for 4 bytes.
-__device__ __forceinline__ void copy4(Shared to, const void* from, int present) {
-  simulator::cp_async_zfill((void*)to, from, 4, present);
-}
 __device__ __forceinline__ void copies_commit() { simulator::cp_commit(); }
 // Waits for all groups of this thread's copies but the PENDING latest.
 template <int PENDING> __device__ __forceinline__ void copies_wait() { simulator::cp_wait(PENDING); }
@@ -47,9 +43,6 @@ __device__ __forceinline__ u32 load_word(Shared at) {
 }
 __device__ __forceinline__ void copy16(Shared to, const void* from, int present) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(present) : "memory");
-}
-__device__ __forceinline__ void copy4(Shared to, const void* from, int present) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(present) : "memory");
 }
 __device__ __forceinline__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int PENDING> __device__ __forceinline__ void copies_wait() {

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import ml_dtypes
 import numpy as np
+from lucid_kernels.cuda.convolution import configurations
+from lucid_kernels.cuda.convolution.configurations import Tile
 from lucid_kernels.cuda.convolution.problem import SHARED_MEMORY, fits, geometry_of, problems
 
 from lucid.backends import cudnn
@@ -17,23 +19,27 @@ from tests.kernels.cpu.convolution import layers
 PATH = pathlib.Path(__file__).with_name("layers.txt")
 HEADER = """\
 # Which tile and how many slices compute the convolutions of well-known networks on chips of compute capability 9.0:
-# network: image, weight, stride, padding, dilation | images of a batch | float32 as TF32 | exact float32 | bfloat16, channels last
+# network: image, weight, stride, padding, dilation | images of a batch | float32 as TF32 | exact float32 | bfloat16
 # of each: forward, input gradient, weight gradient. simt: conv2d.cu. Written by layers.py; a change of choice shows as a diff.
 """
-#: dtype, whether TF32 is allowed, whether the channels lie last.
-KINDS = ((np.dtype(np.float32), True, False), (np.dtype(np.float32), False, False), (np.dtype(ml_dtypes.bfloat16), True, True))
+#: dtype, whether TF32 is allowed.
+KINDS = ((np.dtype(np.float32), True), (np.dtype(np.float32), False), (np.dtype(ml_dtypes.bfloat16), True))
+
+
+def shown(tile: Tile) -> str:
+    return f"{tile.rows}x{tile.columns}" + " wgmma" * (tile in configurations.WARPGROUP_TILES)
 
 
 def chosen(layer: layers.Layer, images: int) -> str:
     geometry = geometry_of((images, *layer.image), layer.weight, layer.stride, layer.padding, layer.dilation, layer.groups)
     columns = []
-    for dtype, allowed, last in KINDS:
+    for dtype, allowed in KINDS:
         if not fits(dtype, geometry):
             columns.append("simt")
             continue
         with cudnn.flags(allow_tf32=allowed):
-            found = [problem.choose("none", SHARED_MEMORY) for problem in problems(dtype, geometry, last)]
-        columns.append(", ".join("simt" if each is None else f"{each[0].rows}x{each[0].columns}/{each[1]}" for each in found))
+            found = [problem.choose("none", SHARED_MEMORY, True) for problem in problems(dtype, geometry)]
+        columns.append(", ".join("simt" if each is None else f"{shown(each[0])}/{each[1]}" for each in found))
     return " | ".join(columns)
 
 

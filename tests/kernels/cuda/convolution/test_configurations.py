@@ -11,12 +11,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 from lucid_kernels.cuda.convolution import configurations
-from lucid_kernels.cuda.convolution.configurations import TILES
+from lucid_kernels.cuda.convolution.configurations import TILES, WARP_TILES
 from lucid_kernels.cuda.convolution.problem import SHARED_MEMORY, geometry_of, problems
 from lucid_kernels.cuda.runtime import tuning
 
 from lucid.backends import cudnn
 from tests.kernels.cuda.convolution import layers
+
+LARGEST = max(TILES, key=lambda tile: tile.rows * tile.columns)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,7 @@ def choose(rows, columns, slabs, products=1, others=math.inf):
 
 
 def test_the_model():
-    assert choose(100_000, 256, 36) == (TILES[0], 1)
+    assert choose(100_000, 256, 36) == (LARGEST, 1)
     tile, slices = choose(64, 64, 400)
     assert tile == TILES[-1] and slices > 8  # few results with a long sum
     assert choose(64, 64, 4) == (TILES[-1], 1)
@@ -51,7 +53,7 @@ def test_what_was_measured_comes_first(tmp_path, monkeypatch):
     tuning.write("90", {"another": [1]})
     assert tuning.table("90") == {name: [2, 5], "another": [1]}
     assert choose(100_000, 256, 36) == (TILES[2], 5)
-    assert choose(100_000, 256, 37) == (TILES[0], 1)
+    assert choose(100_000, 256, 37) == (LARGEST, 1)
     assert choose(100_000, 256, 36, others=1.0) == (TILES[2], 5)  # a model says nothing against what was measured
     assert tuning.table("80") == {}
 
@@ -72,33 +74,36 @@ def test_where_the_others_were_measured_as_faster(tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "FOLDER", tmp_path)
     tuning.table.cache_clear()
     assert choose(100_000, 256, 36, others=1e9) is None
-    assert choose(100_000, 256, 36) == (TILES[0], 1)  # where there are no others
+    assert choose(100_000, 256, 36) == (LARGEST, 1)  # where there are no others
 
 
-def of(shape, weight, dtype=np.float32, exact=True, last=False):
+def of(shape, weight, dtype=np.float32, exact=True):
     geometry = geometry_of(shape, weight, (1, 1), (1, 1), (1, 1), 1)
     with cudnn.flags(allow_tf32=not exact):
-        return problems(np.dtype(dtype), geometry, last)
+        return problems(np.dtype(dtype), geometry)
 
 
 def test_exact_float32_is_on_tensor_cores_where_that_is_faster_by_the_model():
     small, large = of((1, 8, 6, 6), (8, 8, 3, 3)), of((8, 64, 56, 56), (64, 64, 3, 3))
-    assert [problem.choose("90", SHARED_MEMORY) for problem in small] == [None] * 3
-    assert None not in [problem.choose("90", SHARED_MEMORY) for problem in large]
+    assert [problem.choose("90", SHARED_MEMORY, False) for problem in small] == [None] * 3
+    assert None not in [problem.choose("90", SHARED_MEMORY, False) for problem in large]
     for problem in of((1, 8, 6, 6), (8, 8, 3, 3), exact=False):
-        assert problem.choose("90", SHARED_MEMORY) is not None
+        assert problem.choose("90", SHARED_MEMORY, False) is not None
     for problem in large:  # the largest tile has no registers for the parts of float32
-        assert problem.exact and problem.tiles(SHARED_MEMORY) == TILES[1:]
+        assert problem.exact and problem.tiles(SHARED_MEMORY, True) == WARP_TILES[1:]
 
 
 def test_tiles_that_fit():
-    """Chips with 99 KiB of shared memory a block have no room for the largest tile of floats with the channels last."""
+    """Chips with 99 KiB of shared memory a block have no room for all tiles; those of warpgroups want wgmma."""
     shape, weight = (1, 64, 8, 8), (64, 64, 3, 3)
-    *products, gradient = of(shape, weight, exact=False, last=True)
-    assert gradient.tiles(99 << 10) == TILES[1:]
-    others = of(shape, weight, exact=False) + of(shape, weight, ml_dtypes.bfloat16, last=True)
-    for problem in (*products, *others):
-        assert problem.tiles(99 << 10) == TILES
+    *products, gradient = of(shape, weight, exact=False)
+    for problem in products:
+        assert problem.tiles(SHARED_MEMORY, False) == problem.tiles(99 << 10, False) == WARP_TILES
+        assert problem.tiles(SHARED_MEMORY, True) == TILES
+    assert gradient.tiles(99 << 10, False) == WARP_TILES[1:]
+    assert gradient.tiles(SHARED_MEMORY, True) == WARP_TILES  # wgmma does not turn float
+    for problem in of(shape, weight, ml_dtypes.bfloat16, exact=False):
+        assert problem.tiles(SHARED_MEMORY, True) == TILES
 
 
 def test_layers_are_computed_by_what_the_file_says():
@@ -111,4 +116,4 @@ def test_explain_names_what_is_chosen_and_by_which_rule():
     exact, tf32 = (subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout for more in (["--exact"], []))
     assert exact.count(": chosen, by the model") == tf32.count(": chosen, by the model") == 3
     assert exact.count("  conv2d.cu, about ") == 3 and "conv2d.cu" not in tf32
-    assert "conv_product<Float32, false, 64, 64, 32, 32, 4> in 1 slices" in exact and "conv_product<Tf32, false, " in tf32
+    assert "conv_product<Float32, 64, 64, 32, 32, 4> in 1 slices" in exact and "conv_product<Tf32, " in tf32
