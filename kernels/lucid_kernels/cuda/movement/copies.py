@@ -6,6 +6,7 @@ that are as long as its rows.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,12 @@ from lucid_kernels.expression import Node, Program
 Array = Any
 
 #: The dtypes of our kernels, by their codes: not complex ones.
-_KINDS = frozenset("?bBhHiIlLqQfdeE")
+KINDS = frozenset("?bBhHiIlLqQfdeE")
 
 
 def copied(x: Array, dtype: Any) -> Array:
     """`x` as `dtype` in a new row-major array."""
-    if x.dtype.char not in _KINDS or dtype.char not in _KINDS:
+    if x.dtype.char not in KINDS or dtype.char not in KINDS:
         return x.astype(dtype, order="C")
     return copy(x, launch.empty(x.shape, dtype))
 
@@ -35,13 +36,24 @@ def contiguous(x: Array) -> Array:
 
 def copy(x: Array, out: Array) -> Array:
     """`out`, into which the elements of `x`, broadcast, have been written as its dtype."""
-    if x.dtype.char not in _KINDS or out.dtype.char not in _KINDS or _overlap(x, out):
+    if x.dtype.char not in KINDS or out.dtype.char not in KINDS or _overlap(x, out):
         recording.unrepeatable()
         out[...] = x
     elif out.size and not transpose.transposed(x, out):
         kernel = launch.generated(formula.source(_cast(x.dtype, out.dtype), (x.dtype,), (out.dtype,)))
         strides.run(kernel, (out,), (x,))
     return out
+
+
+def copy_all(arrays: Sequence[Array], outs: Sequence[Array]) -> None:
+    """Write each of a few `arrays` into the one of `outs` with its number, in one launch. All have one shape and dtype, and no two
+    share memory that is written.
+    """
+    if not outs[0].size:
+        return
+    kernel = launch.generated(formula.source(_all(outs[0].dtype, len(outs)), (outs[0].dtype,) * len(outs),
+                                             (outs[0].dtype,) * len(outs)))
+    strides.run(kernel, outs, arrays)
 
 
 def like(x: Array, dtype: Any) -> Array:
@@ -51,7 +63,7 @@ def like(x: Array, dtype: Any) -> Array:
 
 def fill(out: Array, value: Any) -> Array:
     """`out`, all of whose elements are `value`, a number."""
-    if out.dtype.char not in _KINDS or not isinstance(value, (int, float)):
+    if out.dtype.char not in KINDS or not isinstance(value, (int, float)):
         recording.unrepeatable()
         out[...] = value
     elif out.size:
@@ -73,6 +85,11 @@ def _overlap(x: Array, out: Array) -> bool:
 def _cast(source: Any, target: Any) -> Program:
     x = Node("input", source, (), 0)
     return Program([x if source == target else Node("cast", target, (x,))])
+
+
+@functools.cache
+def _all(dtype: Any, count: int) -> Program:
+    return Program([Node("input", dtype, (), place) for place in range(count)])
 
 
 @functools.cache

@@ -292,6 +292,9 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     fresh = {array.data.ptr: array for array in record.arrays if array.size}
     made: list[Any] = []  # new arrays in the order of their pointers
     numbers = {pointer: number for number, pointer in reversed([*enumerate(pointers)])}
+    # What comes after the arrays: the flag, what moves, and pointers into new arrays; numbered from the end until all are known.
+    last = native.MOST_POINTERS - 1
+    parts: list[tuple[int, int]] = []  # the number of the array, and the bytes before
 
     def number_of(pointer: int) -> int | None:
         if pointer not in numbers:
@@ -299,9 +302,15 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
                 numbers[pointer] = known + len(made)
                 made.append(fresh[pointer])
             elif record.flag is not None and pointer == record.flag.data.ptr:
-                return native.MOST_POINTERS - 1
+                return last
             else:
-                return None
+                whole = next((first for first, array in fresh.items() if first < pointer < first + array.nbytes), None)
+                if whole is None:
+                    return None
+                number = number_of(whole)
+                assert number is not None
+                numbers[pointer] = last - 1 - len(moving) - len(parts)
+                parts.append((number, pointer - whole))
         return numbers[pointer]
 
     many = result.__class__ is tuple
@@ -324,15 +333,16 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         number = number_of(pointer)
         assert number is not None
         results.append((True, number - known))
-    # What comes after the arrays: the flag and what moves.
-    last = native.MOST_POINTERS - 1
     program = _program(record, number_of, {id(number): last - 1 - moving.index(name) for name, number in record.moving})
     if program is None:
         return False
     count, flagged = known + len(made), record.flag is not None
-    if count + flagged + len(moving) >= last - len(moving):
+    after = count + flagged
+    if after + len(moving) + len(parts) >= last - len(moving) - len(parts):
         return False
-    program.move({last: count, **{last - 1 - place: count + flagged + place for place in range(len(moving))}})
+    program.move({last: count, **{last - 1 - place: after + place for place in range(len(moving) + len(parts))}})
+    for place, (number, offset) in enumerate(parts):
+        program.part(after + len(moving) + place, number, offset)
     program.finish()
     device = _device()
     rings = [recycling.ring(array.shape, array.dtype, stream, device, None if array._c_contiguous else array.strides)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import struct
 from collections import OrderedDict
 from collections.abc import Sequence
+from operator import eq
 from typing import Any
 
 import cupy
@@ -46,9 +47,15 @@ def table(key: Any, words: list[int]) -> Any:
 
 def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
     """Write words to an array that holds `old` already; parts that are the same are left alone."""
-    for start in range(0, len(words), _WORDS):
-        part = words[start : start + _WORDS]
-        if part == old[start : start + _WORDS]:
+    begin, end = 0, len(words)
+    if len(old) == end:
+        same = [*map(eq, words, old)]
+        begin = same.index(False) if False in same else end
+        while end > begin and same[end - 1]:
+            end -= 1
+    for start in range(begin, end, _WORDS):
+        part = words[start : min(start + _WORDS, end)]
+        if part == old[start : start + len(part)]:
             continue
         launch.kernel("store_words", "store_words")(
             (1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
