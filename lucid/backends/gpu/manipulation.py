@@ -9,7 +9,7 @@ import cupy
 import numpy as np
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.movement.concatenate import concatenate
-from lucid_kernels.cuda.runtime import launch, recording
+from lucid_kernels.cuda.runtime import launch, plans, recording
 
 from ..common import creation, manipulation, pad, slices, unfold, views
 from ..memory_format import in_memory_order, inverse
@@ -93,7 +93,7 @@ def assembled(*parts: Array, shape: tuple[int, ...], named: tuple[Any, ...], axe
     return result
 
 
-_planned_assembled = planning.planned("assemble", assembled)
+_planned_assembled = plans.planned(assembled)
 
 _FUNCTIONS: Sequence[Callable[..., Any]] = (
     copy, cast, manipulation.flip, manipulation.reshape, fill, increment, contiguous, concatenate, stack)

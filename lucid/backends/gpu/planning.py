@@ -23,7 +23,7 @@ conv2d conv2d_relu conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
 max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d
 adaptive_avg_pool2d_grad sum prod mean nansum max min norm norm2 norm2_grad logsumexp any all argmax argmin max_with_indices
 min_with_indices extreme extreme_grad norm_grad
-var std var_mean std_mean copy cast fill concatenate stack assemble check_bounds check_nonzero embedding fused
+var std var_mean std_mean copy cast fill concatenate stack check_bounds check_nonzero embedding fused
 index_select gather bag_edges bag_indices bag_lengths bag_sums bag_maxima
 grid_sample grid_sample_grad matmul linear linear_grad linear_relu linear_gelu perceptron_relu perceptron_gelu perceptron_grad
 recurrence recurrence_grad where masked_fill embedding_grad index_select_grad index_put scatter_new scatter scatter_reduce

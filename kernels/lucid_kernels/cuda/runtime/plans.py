@@ -30,7 +30,7 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from lucid_kernels import tf32
-from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
+from lucid_kernels.cuda.runtime import driver, launch, native, quick, recording, recycling
 from lucid_kernels.expression import Program
 
 ENABLED = os.environ.get("LUCID_GPU_PLANS", "1") != "0"
@@ -55,14 +55,14 @@ _NUMBERS = frozenset((float, int))
 class Plan:
     """What repeats a call: its program, rings for its new arrays, and what it returns."""
 
-    __slots__ = ("address", "allocator", "flagged", "pick", "program", "ring", "rings")
+    __slots__ = ("address", "allocator", "flagged", "pick", "program", "ring", "takes")
 
     def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
                  flagged: bool) -> None:
         """`results`: of each whether it is new, and its number among the new arrays or the arguments; None is None."""
         self.program = program
         self.address = program.address
-        self.rings = rings
+        self.takes = [ring.take for ring in rings]
         #: What is returned, of the new arrays, the arguments and None.
         places = [-1 if place is None else place[1] + (0 if place[0] else len(rings)) for place in results]
         self.pick: Callable[[tuple[Any, ...]], Any] = operator.itemgetter(*places)
@@ -85,6 +85,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
     plans: dict[Any, Any] = {}
     _caches.append(plans)
     run = native.runner()
+    functions: dict[Any, Callable[..., Any]] = {}  # by the form of a call and the classes of its operands
 
     @functools.wraps(kernel)
     def call(*arrays: Any, **attributes: Any) -> Any:
@@ -125,7 +126,25 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         if status:
                             driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, bits, address))
                         return result
-        return general(arrays, attributes)
+        if moves or _several or recording.recorders:
+            return general(arrays, attributes)
+        if not attributes:
+            form, operands = quick.PLAIN, arrays
+        elif len(attributes) == 1 and attributes.get("out") is not None:
+            form, operands = quick.OUT, (*arrays, attributes["out"])
+        else:
+            form, operands = quick.ATTRIBUTES, arrays
+        kinds = (form, *map(type, operands))
+        function = functions.get(kinds)
+        if function is None:
+            function = functions[kinds] = quick.function(kinds[1:], form, known) or handed_on
+        return function(*operands, attributes)
+
+    def handed_on(*operands: Any) -> Any:
+        *arrays, attributes = operands
+        if attributes and attributes.get("out") is not None and len(attributes) == 1:
+            del arrays[-1]
+        return general(tuple(arrays), attributes)
 
     def general(arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         if recording.recorders:  # what is repeated inside of a call that is recorded would not be seen
@@ -157,9 +176,10 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                     key.append((array.__class__, str(array)))
             else:
                 return kernel(*arrays, **attributes)
-        if attributes and not moves and "out" not in attributes and 0.0 not in attributes.values() and (
-                _PLAIN.issuperset(map(type, attributes.values()))):
+        if attributes and not moves and "out" not in attributes and _PLAIN.issuperset(map(type, attributes.values())):
             key += tuple(attributes.items()), tf32.convolutions  # as below, in a third of the time
+            if 0.0 in attributes.values():  # or 0, or False
+                key += [str(value) for value in attributes.values() if value.__class__ is float and not value]
         elif attributes:
             for name, value in attributes.items():
                 kind = value.__class__
@@ -209,8 +229,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             return kernel(*arrays, **attributes)
         pointers += bits
         new = []
-        for ring in plan.rings:
-            array, pointer = ring.take()
+        for take in plan.takes:
+            array, pointer = take()
             new.append(array)
             pointers.append(pointer)
         if plan.flagged:
@@ -221,6 +241,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
         return plan.pick((*new, *given, None))
 
+    known = {"general": general, "plans": plans, "run": run, "stream": _stream, "allocator": _allocator, "tf32": tf32,
+             "failed": driver.failed, "partial": functools.partial, "flag": launch.error_flag}
     return call
 
 

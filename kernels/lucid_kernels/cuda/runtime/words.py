@@ -4,6 +4,7 @@ A table that is asked for again is there still, and only what has changed in it 
 """
 from __future__ import annotations
 
+import functools
 import struct
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -66,4 +67,9 @@ def carried(kind: str, numbers: Sequence[Any], count: int) -> Any:
 
     It has no fields: NumPy would describe them for each launch, which takes it longer than all else here.
     """
-    return np.frombuffer(struct.pack(f"{len(numbers)}{kind}", *numbers).ljust(8 * count, b"\0"), f"V{8 * count}")
+    return np.frombuffer(struct.pack(f"{len(numbers)}{kind}", *numbers).ljust(8 * count, b"\0"), _bytes(8 * count))
+
+
+@functools.cache
+def _bytes(count: int) -> np.dtype:
+    return np.dtype(f"V{count}")
