@@ -128,23 +128,23 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         return result
         if moves or _several or recording.recorders:
             return general(arrays, attributes)
-        if not attributes:
-            form, operands = quick.PLAIN, arrays
-        elif len(attributes) == 1 and attributes.get("out") is not None:
-            form, operands = quick.OUT, (*arrays, attributes["out"])
-        else:
-            form, operands = quick.ATTRIBUTES, arrays
+        operands, others, form = arrays, (), quick.PLAIN
+        if attributes:
+            out = attributes.get("out")
+            if out is None:
+                others, form = tuple(attributes.items()), quick.ATTRIBUTES
+            else:
+                others = tuple([item for item in attributes.items() if item[0] != "out"])
+                written = out if out.__class__ is tuple else (out,)
+                operands, form = (*arrays, *written), quick.OUT + len(written)
         kinds = (form, *map(type, operands))
         function = functions.get(kinds)
         if function is None:
             function = functions[kinds] = quick.function(kinds[1:], form, known) or handed_on
-        return function(*operands, attributes)
+        return function(operands, others, arrays, attributes)
 
-    def handed_on(*operands: Any) -> Any:
-        *arrays, attributes = operands
-        if attributes and attributes.get("out") is not None and len(attributes) == 1:
-            del arrays[-1]
-        return general(tuple(arrays), attributes)
+    def handed_on(operands: Any, others: Any, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        return general(arrays, attributes)
 
     def general(arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         if recording.recorders:  # what is repeated inside of a call that is recorded would not be seen
@@ -176,40 +176,37 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                     key.append((array.__class__, str(array)))
             else:
                 return kernel(*arrays, **attributes)
-        if attributes and not moves and "out" not in attributes and _PLAIN.issuperset(map(type, attributes.values())):
-            key += tuple(attributes.items()), tf32.convolutions  # as below, in a third of the time
-            if 0.0 in attributes.values():  # or 0, or False
-                key += [str(value) for value in attributes.values() if value.__class__ is float and not value]
-        elif attributes:
-            for name, value in attributes.items():
-                kind = value.__class__
-                if name == "out":
-                    if value is None:
+        if attributes:
+            out = attributes.get("out")
+            others = attributes
+            if moves or out is not None:
+                others = {name: value for name, value in attributes.items() if name not in moves and (name != "out" or out is None)}
+                for name in attributes:
+                    if name in moves:
+                        key.append(name)
+                        moving.append((attributes[name] + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
+            if not _PLAIN.issuperset(map(type, others.values())):
+                return kernel(*arrays, **attributes)
+            key += tuple(others.items()), tf32.convolutions
+            if out is not None:
+                key.append("out")
+                for array in out if out.__class__ is tuple else (out,):
+                    if array is None:
+                        key.append(None)
                         continue
-                    key.append("out")
-                    for array in value if kind is tuple else (value,):
-                        if array is None:
-                            key.append(None)
-                            continue
-                        if array.__class__ is not _ndarray:
-                            return kernel(*arrays, **attributes)
-                        key += array.shape, array.dtype.char
-                        pointer = array.data.ptr
-                        if not array._c_contiguous:
-                            key += "strides", array.strides
-                            pointer -= _before(array.shape, array.strides)
-                        misaligned |= pointer
-                        pointers.append(pointer)
-                        given.append(array)
-                elif name in moves:
-                    key.append(name)
-                    moving.append((value + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
-                elif kind not in _PLAIN:
-                    return kernel(*arrays, **attributes)
-                else:
-                    # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
-                    key += name, str(value) if kind is float and not value else value
-            key.append(tf32.convolutions)
+                    if array.__class__ is not _ndarray:
+                        return kernel(*arrays, **attributes)
+                    key += array.shape, array.dtype.char
+                    pointer = array.data.ptr
+                    if not array._c_contiguous:
+                        key += "strides", array.strides
+                        pointer -= _before(array.shape, array.strides)
+                    misaligned |= pointer
+                    pointers.append(pointer)
+                    given.append(array)
+            # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
+            if 0.0 in others.values():  # or 0, or False
+                key += [str(value) for value in others.values() if value.__class__ is float and not value]
         if bits and not (given and _packed(bits, given)):
             return kernel(*arrays, **attributes)
         if misaligned & 15:

@@ -1,7 +1,8 @@
 """Plans found in half of the time: a function for each kind of call, of a template.
 
-A kind is how many arrays there are, which of the operands are None, and whether there are attributes or `out`. Of contiguous arrays on
-the default stream the function makes the key that `plans.planned` makes, without loops; all other calls it hands on.
+A kind is how many operands there are, which of them are None, whether there are attributes, and which results are to be written
+where. Of contiguous arrays on the default stream the function makes the key that `plans.planned` makes, without loops; all other
+calls it hands on.
 """
 from __future__ import annotations
 
@@ -11,13 +12,15 @@ from typing import Any
 
 import cupy
 
-MOST = 8  # operands
+MOST = 12  # operands
+#: Forms of calls. From OUT on: `out` too, with so many arrays or None.
 PLAIN, ATTRIBUTES, OUT = range(3)
 
 _TEMPLATE = """
-def quick({operands}, attributes):
-    if {gaps} or stream().ptr{other}:
-        return general({handed}, attributes)
+def quick(operands, others, arrays, attributes):
+    {operands} = operands
+    if {gaps} or stream().ptr:
+        return general(arrays, attributes)
     {pointers} = {addresses}
     key = ({key})
 {zeros}
@@ -30,57 +33,57 @@ def quick({operands}, attributes):
     except TypeError:  # an attribute has no hash
         plan = None
     if not plan or plan.allocator is not allocator():
-        return general({handed}, attributes)
+        return general(arrays, attributes)
     if plan.ring is not None:
         result, new = plan.ring.take()
         status = run(plan.address, 0, {pointers} new)
         if status:
             failed(status, plan.program, partial(run, plan.address, 0, {pointers} new))
         return result
-    arrays, addresses = [], []
+    results, addresses = [], []
     for take in plan.takes:
-        array, new = take()
-        arrays.append(array)
+        result, new = take()
+        results.append(result)
         addresses.append(new)
     if plan.flagged:
         addresses.append(flag().data.ptr)
     status = run(plan.address, 0, {pointers} *addresses)
     if status:
         failed(status, plan.program, partial(run, plan.address, 0, {pointers} *addresses))
-    return plan.pick((*arrays, {given} None))
+    return plan.pick((*results, {given} None))
 """
-_ZEROS = """
-    if 0.0 in attributes.values():  # or 0, or False; of a float the sign counts
-        key += tuple([str(value) for value in attributes.values() if value.__class__ is float and not value])
-"""
+#: By the form: the signs of zeros count, which equal each other. Most often there is none, nor a False.
+_ZEROS = ["", """
+    if 0.0 in attributes.values():
+        key += tuple([str(value) for _, value in others if value.__class__ is float and not value])
+""", """
+    key += tuple([str(value) for _, value in others if value.__class__ is float and not value])
+"""]
 
 
 def function(kinds: tuple[type, ...], form: int, known: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """The function of calls with operands of these classes: ``quick(*operands, attributes)``; None where there is none.
+    """The function of calls with operands of these classes, and `out` behind them; None where there is none.
 
-    In the form OUT the last operand is `out`, of which `attributes` consists then. `known` are the names of the template.
+    It gets operands, other attributes as items, and the arrays and attributes of the call. `known` are the names of the template.
     """
     if len(kinds) > MOST or not {cupy.ndarray} <= {*kinds} <= {cupy.ndarray, NoneType}:
         return None
-    operands = [f"x{place}" for place in range(len(kinds))]
+    outs = max(0, form - OUT)
     there = [place for place, kind in enumerate(kinds) if kind is cupy.ndarray]
-    if form == OUT and there[-1] != len(kinds) - 1:
-        return None
     pointers = [f"p{place}" for place in there]
-    key = ["0"]
-    for place, kind in enumerate(kinds):
-        if form == OUT and place == len(kinds) - 1:
-            key.append('"out"')
-        key += [f"x{place}.shape", f"x{place}.dtype.char"] if kind is cupy.ndarray else ["None"]
+    parts = [[f"x{place}.shape", f"x{place}.dtype.char"] if kind is cupy.ndarray else ["None"] for place, kind in enumerate(kinds)]
+    inputs, written = parts[: len(parts) - outs], parts[len(parts) - outs :]
+    key = ["0", *[text for part in inputs for text in part]]
     if form != PLAIN:
-        key += ["tuple(attributes.items())"] * (form == ATTRIBUTES) + ["tf32.convolutions"]
+        key += ["others", "tf32.convolutions"]
+    if form >= OUT:
+        key += ['"out"', *[text for part in written for text in part]]
     pairs = [f"{a} == {b}" for number, a in enumerate(pointers) for b in pointers[:number]]
-    inputs = operands[:-1] if form == OUT else operands
     text = _TEMPLATE.format(
-        operands=", ".join(operands), gaps=" or ".join(f"not x{place}._c_contiguous" for place in there),
-        other=' or "out" in attributes' if form == ATTRIBUTES else "", handed=f"({', '.join(inputs)},)",
+        operands="".join(f"x{place}, " for place in range(len(kinds))),
+        gaps=" or ".join(f"not x{place}._c_contiguous" for place in there),
         pointers="".join(f"{name}, " for name in pointers), addresses="".join(f"x{place}.data.ptr, " for place in there),
-        key=", ".join(key), zeros=_ZEROS if form == ATTRIBUTES else "", either=" | ".join(pointers),
+        key=", ".join(key), zeros=_ZEROS[min(form, OUT)], either=" | ".join(pointers),
         misaligned="".join(f"{name} & 15, " for name in pointers),
         same=(" or ".join(pairs) or "False") if len(pairs) < 4 else f"len({{{', '.join(pointers)}}}) < {len(pointers)}",
         given="".join(f"x{place}, " for place in there))
