@@ -225,14 +225,19 @@ class Program:
         self.address = 0
 
     def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
-               parameters: Sequence[int | bytes]) -> None:
-        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer or a constant's bytes."""
+               parameters: Sequence[int | bytes | ctypes.Array[Any]]) -> None:
+        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer, a constant's bytes, or where
+        its bytes are read at each launch.
+        """
         table = (ctypes.c_int64 * max(1, len(parameters)))()
         for place, parameter in enumerate(parameters):
             if isinstance(parameter, bytes):
                 constant = ctypes.create_string_buffer(parameter, len(parameter) + 16)
                 self._alive.append(constant)
                 table[place] = ctypes.addressof(constant)
+            elif isinstance(parameter, ctypes.Array):
+                self._alive.append(parameter)
+                table[place] = ctypes.addressof(parameter)
             else:
                 table[place] = parameter
         self._tables.append(table)

@@ -243,6 +243,11 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
     return call
 
 
+def repeats() -> bool:
+    """Whether launches may be repeated that CuPy has made once: not while a call is recorded."""
+    return ENABLED and not recording.recorders
+
+
 @functools.lru_cache(4096)
 def _before(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     """Bytes in front of the first element of an array with negative strides: kernels get the address where its memory begins."""

@@ -4,8 +4,10 @@ A table that is asked for again is there still, and only what has changed in it 
 """
 from __future__ import annotations
 
+import ctypes
 import functools
 import struct
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from operator import eq
@@ -14,7 +16,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import driver, launch, plans
 
 _WORDS = 256  # of a launch, as in the source: 2 of the 4 KiB that its arguments may have
 _MOST = 256  # tables
@@ -58,8 +60,30 @@ def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
         part = words[start : min(start + _WORDS, end)]
         if part == old[start : start + len(part)]:
             continue
-        launch.kernel("store_words", "store_words")(
-            (1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+        kernel = launch.kernel("store_words", "store_words")
+        if not plans.repeats():
+            kernel((1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+            continue
+        device = cupy.cuda.runtime.getDevice()
+        with _lock:
+            storing = _storing.get(device)
+            if storing is None or storing.launch.kernel is not kernel:
+                storing = _storing[device] = _Storing(kernel)
+            storing.words[: len(part)] = part
+            storing.count[0] = len(part)
+            storing.launch(cupy.cuda.get_current_stream().ptr, array.data.ptr + 8 * start)
+
+
+class _Storing:
+    """The launch that writes words, and where it reads them."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.words, self.count = (ctypes.c_int64 * _WORDS)(), (ctypes.c_int32 * 1)()
+        self.launch = driver.Launch(kernel, (1,), (_WORDS,), (0, self.count, self.words))
+
+
+_storing: dict[int, _Storing] = {}  # by device
+_lock = threading.Lock()
 
 
 def carried(kind: str, numbers: Sequence[Any], count: int) -> Any:
