@@ -134,7 +134,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             if out is None:
                 others, form = tuple(attributes.items()), quick.ATTRIBUTES
             else:
-                others = tuple([item for item in attributes.items() if item[0] != "out"])
+                others = () if len(attributes) == 1 else tuple([item for item in attributes.items() if item[0] != "out"])
                 written = out if out.__class__ is tuple else (out,)
                 operands, form = (*arrays, *written), quick.OUT + len(written)
         kinds = (form, *map(type, operands))
@@ -180,11 +180,13 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             out = attributes.get("out")
             others = attributes
             if moves or out is not None:
-                others = {name: value for name, value in attributes.items() if name not in moves and (name != "out" or out is None)}
-                for name in attributes:
-                    if name in moves:
+                others = dict(attributes)
+                if out is not None:
+                    del others["out"]
+                for name in moves:
+                    if name in others:
                         key.append(name)
-                        moving.append((attributes[name] + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
+                        moving.append((others.pop(name) + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
             if not _PLAIN.issuperset(map(type, others.values())):
                 return kernel(*arrays, **attributes)
             key += tuple(others.items()), tf32.convolutions
@@ -296,7 +298,7 @@ def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attribu
         return result
     if len(plans) >= MOST_PLANS:
         plans.clear()
-    plan = _plan(record, result, given, pointers, len(bits), key[0], [name for name in attributes if name in moves])
+    plan = _plan(record, result, given, pointers, len(bits), key[0], [name for name in moves if name in attributes])
     if plan and before is not None and driver.operations() != before + len(record.steps):
         raise AssertionError(f"{kernel.__name__}: CuPy has done what a plan does not repeat; launchers say so by `unrepeatable`")
     plans[key] = plan

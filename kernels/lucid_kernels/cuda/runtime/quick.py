@@ -27,7 +27,7 @@ def quick(operands, others, arrays, attributes):
     if ({either}) & 15:
         key += "aligned", ({misaligned})
     if {same}:
-        key += "same", tuple(map(({pointers}).index, ({pointers})))
+        key += "same", {first}
     try:
         plan = plans.get(key)
     except TypeError:  # an attribute has no hash
@@ -61,6 +61,14 @@ _ZEROS = ["", """
 """]
 
 
+def _first(names: list[str]) -> str:
+    """The text of a tuple: the number of each of `names`, or of the one before it that equals it."""
+    if len(names) > 3:
+        return f"tuple(map(({', '.join(names)}).index, ({', '.join(names)})))"
+    earlier = ["".join(f"{before} if {name} == {names[before]} else " for before in range(place)) for place, name in enumerate(names)]
+    return "(" + "".join(f"{tests}{place}, " for place, tests in enumerate(earlier)) + ")"
+
+
 def function(kinds: tuple[type, ...], form: int, known: Mapping[str, Any]) -> Callable[..., Any] | None:
     """The function of calls with operands of these classes, and `out` behind them; None where there is none.
 
@@ -86,7 +94,7 @@ def function(kinds: tuple[type, ...], form: int, known: Mapping[str, Any]) -> Ca
         key=", ".join(key), zeros=_ZEROS[min(form, OUT)], either=" | ".join(pointers),
         misaligned="".join(f"{name} & 15, " for name in pointers),
         same=(" or ".join(pairs) or "False") if len(pairs) < 4 else f"len({{{', '.join(pointers)}}}) < {len(pointers)}",
-        given="".join(f"x{place}, " for place in there))
+        first=_first(pointers), given="".join(f"x{place}, " for place in there))
     names = dict(known)
     exec(compile(text, __file__, "exec"), names)
     made: Callable[..., Any] = names["quick"]
