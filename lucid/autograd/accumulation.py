@@ -25,7 +25,7 @@ class SliceVjp:
     __closure__ = __defaults__ = None  # it saves no tensors, and has no gradients to leave out
 
     def __init__(self, x: Tensor, index: tuple[Any, ...], place: Callable[..., Tensor]) -> None:
-        array = x._array
+        array: Any = x._array
         self.shape = array.shape
         row_major = array._c_contiguous if array.__class__ in versions.kinds else array.flags.c_contiguous
         self.axes = None if row_major else memory_axes(array)

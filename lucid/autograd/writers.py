@@ -98,8 +98,8 @@ def writer(function: Any, code: CodeType | None = None) -> Callable[..., bool] |
     result into `target`. If not, nothing is done. None if the kernel of its name does not compute the function as it is.
 
     It does so for floating-point or complex arrays of one shape and dtype, each with memory of its own, and numbers, of which
-    nothing is recorded, but not for large formulas; on a GPU for row-major arrays that are not complex. Asked when all functions are registered; `code` is that of the
-    function, which autocast exchanges.
+    nothing is recorded, but not for large formulas; on a GPU for row-major arrays that are not complex. Asked when all functions
+    are registered; `code` is that of the function, which autocast exchanges.
     """
     row = ROWS.get(function.__name__)
     if row is None or not (row.attributes == "value" or (row.in_place and getattr(function, "single", False))):

@@ -23,8 +23,8 @@ class Repeated:
     """The tensors of a group of parameters on one GPU, as their last step left them."""
 
     def __init__(self, names: Sequence[str | None], numbers: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
-        """`names` of moments, None for those that the options do not need, and of numbers. `columns`: the arrays of the parameters,
-        of each moment but None, and of each number.
+        """`names` of moments, None for those that the options do not need, and of numbers. `columns`: the arrays of the
+        parameters, of each moment but None, and of each number.
         """
         self.names = names
         self.present = [name for name in names if name is not None] + [*numbers]
@@ -47,7 +47,7 @@ class Repeated:
         if self.gone or names != self.names:
             return None
         given = [*map(_gradient_of, params)]  # once: a flat parameter collects its own
-        if any([grad is None for grad in given]):
+        if any(grad is None for grad in given):
             params = [param for param, grad in zip(params, given, strict=True) if grad is not None]
             given = [grad for grad in given if grad is not None]
         if len(params) != len(self.shapes):

@@ -48,8 +48,8 @@ def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[fl
     by it, in place; with a `found_inf` other than 0 nothing happens. Tensors of one dtype and with the same counts, or with
     arrays of counts, are one launch. One that is listed twice takes its second step after the first.
 
-    The object `same` is given again as long as all arrays but the gradients are the same, with those of counts, and gradients have
-    the same shapes and dtypes. Its attribute `known`, None at first, is for what spares us looking at them.
+    The object `same` is given again as long as all arrays but the gradients are the same, with those of counts, and gradients
+    have the same shapes and dtypes. Its attribute `known`, None at first, is for what spares us looking at them.
     """
     given = [None, lr, found_inf, grad_scale]
     if kept is not None:
@@ -194,7 +194,7 @@ class _List:
         if self.identities != [*map(id, kept)]:
             return False
         grads = arrays[1::width]
-        if any([grad.dtype != dtype for grad in grads]) or not self.takes(grads):
+        if any(grad.dtype != dtype for grad in grads) or not self.takes(grads):
             return False
         self.numbers_given = numbers
         return True
@@ -222,8 +222,9 @@ class _List:
         last, self.last = self.last, (kernel, options, counts)
         if plans.repeats() and all(map(is_, last, self.last)):
             if self.again is None:
-                self.again = driver.Launch(kernel, launch.grid_cap(self.parts[-1]), (launch.BLOCK,), (
-                    0, np.int32(len(self.sizes)).tobytes(), options.tobytes(), counts.tobytes(), np.int32(numbers is None).tobytes()))
+                parameters = np.int32(len(self.sizes)), options, counts, np.int32(numbers is None)
+                self.again = driver.Launch(kernel, launch.grid_cap(self.parts[-1]), (launch.BLOCK,),
+                                           (0, *[parameter.tobytes() for parameter in parameters]))
             self.again(cupy.cuda.get_current_stream().ptr, array.data.ptr)
         else:
             self.again = None

@@ -46,8 +46,8 @@ def copy(x: Array, out: Array) -> Array:
 
 
 def copy_all(arrays: Sequence[Array], outs: Sequence[Array]) -> None:
-    """Write each of a few `arrays` into the one of `outs` with its number, in one launch. All have one shape and dtype, and no two
-    share memory that is written.
+    """Write each of a few `arrays` into the one of `outs` with its number, in one launch. All have one shape and dtype, and none
+    shares memory that is written.
     """
     if not outs[0].size:
         return

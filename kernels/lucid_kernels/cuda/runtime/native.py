@@ -226,8 +226,8 @@ class Program:
 
     def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
                parameters: Sequence[int | bytes | ctypes.Array[Any]]) -> None:
-        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer, a constant's bytes, or where
-        its bytes are read at each launch.
+        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer, a constant's bytes, or
+        where its bytes are read at each launch.
         """
         table = (ctypes.c_int64 * max(1, len(parameters)))()
         for place, parameter in enumerate(parameters):

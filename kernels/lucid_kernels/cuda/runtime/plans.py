@@ -128,7 +128,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         return result
         if moves or _several or recording.recorders:
             return general(arrays, attributes)
-        operands, others, form = arrays, (), quick.PLAIN
+        operands, form = arrays, quick.PLAIN
+        others: tuple[tuple[str, Any], ...] = ()
         if attributes:
             out = attributes.get("out")
             if out is None:
@@ -137,10 +138,10 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                 others = () if len(attributes) == 1 else tuple([item for item in attributes.items() if item[0] != "out"])
                 written = out if out.__class__ is tuple else (out,)
                 operands, form = (*arrays, *written), quick.OUT + len(written)
-        kinds = (form, *map(type, operands))
+        kinds = (*map(type, operands), form)
         function = functions.get(kinds)
         if function is None:
-            function = functions[kinds] = quick.function(kinds[1:], form, known) or handed_on
+            function = functions[kinds] = quick.function((*map(type, operands),), form, known) or handed_on
         return function(operands, others, arrays, attributes)
 
     def handed_on(operands: Any, others: Any, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:

@@ -65,7 +65,8 @@ def _first(names: list[str]) -> str:
     """The text of a tuple: the number of each of `names`, or of the one before it that equals it."""
     if len(names) > 3:
         return f"tuple(map(({', '.join(names)}).index, ({', '.join(names)})))"
-    earlier = ["".join(f"{before} if {name} == {names[before]} else " for before in range(place)) for place, name in enumerate(names)]
+    earlier = ["".join(f"{before} if {name} == {names[before]} else " for before in range(place))
+               for place, name in enumerate(names)]
     return "(" + "".join(f"{tests}{place}, " for place, tests in enumerate(earlier)) + ")"
 
 
@@ -79,7 +80,8 @@ def function(kinds: tuple[type, ...], form: int, known: Mapping[str, Any]) -> Ca
     outs = max(0, form - OUT)
     there = [place for place, kind in enumerate(kinds) if kind is cupy.ndarray]
     pointers = [f"p{place}" for place in there]
-    parts = [[f"x{place}.shape", f"x{place}.dtype.char"] if kind is cupy.ndarray else ["None"] for place, kind in enumerate(kinds)]
+    parts = [[f"x{place}.shape", f"x{place}.dtype.char"] if kind is cupy.ndarray else ["None"]
+             for place, kind in enumerate(kinds)]
     inputs, written = parts[: len(parts) - outs], parts[len(parts) - outs :]
     key = ["0", *[text for part in inputs for text in part]]
     if form != PLAIN:

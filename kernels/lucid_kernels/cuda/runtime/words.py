@@ -69,7 +69,7 @@ def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
             storing = _storing.get(device)
             if storing is None or storing.launch.kernel is not kernel:
                 storing = _storing[device] = _Storing(kernel)
-            storing.words[: len(part)] = part
+            storing.words[: len(part)] = [*part]
             storing.count[0] = len(part)
             storing.launch(cupy.cuda.get_current_stream().ptr, array.data.ptr + 8 * start)
 
