@@ -30,6 +30,7 @@ from .grad_mode import mode as grad_mode
 from .levels import Composed
 from .node import GradientEdge, LevelNode, Node, Saved, Slot
 from .overwrite import refuse_inference
+from .seed import one
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 _creation = operator.attrgetter("seq")
@@ -170,7 +171,7 @@ def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if array.dtype.kind == "c":
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
-        return wrap(backends.run("fill", (array,), {"value": 1}))
+        return one(array)
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     given = gradient._array
