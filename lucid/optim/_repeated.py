@@ -34,13 +34,10 @@ class Repeated:
         self.shapes = [(array.shape, array.dtype) for array in columns[0]]
         arrays = [*chain.from_iterable(columns)]
         self.known: Any = None  # the kernel's
-        self.gone = False
+        self.gone: list[Any] = []
         #: Names of arrays that are all there as long as none has `gone`: then equal names are the same arrays.
         self.identities = [*map(id, arrays)]
-        self.references = [weakref.ref(array, self._is_gone) for array in arrays]
-
-    def _is_gone(self, reference: Any) -> None:
-        self.gone = True
+        self.references = [weakref.ref(array, self.gone.append) for array in arrays]
 
     def collected(self, state: Any, params: Sequence[Tensor], names: Sequence[str | None]) -> Collected | None:
         """What the step of `params` works on, if it is still the same but for the gradients, and these fit; else None."""

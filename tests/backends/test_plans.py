@@ -1,7 +1,9 @@
 """Plans of GPU operations: what a plan depends on is in its key, and what it repeats is all that the call did."""
 from __future__ import annotations
 
+import gc
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -684,3 +686,18 @@ def test_pointers_into_new_arrays_move_with_them(monkeypatch: pytest.MonkeyPatch
     for result, parts in held:
         _same(result, cupy.stack(parts))
     assert recorded[0] <= 4
+
+
+def test_what_was_recorded_is_not_kept() -> None:
+    """Nor does it wait for the garbage collector."""
+    plans.forget()
+    entry = gpu.TABLE["assemble"]
+    parts = [cupy.asarray(normal(2, 3)) for _ in range(2)]
+    references = [weakref.ref(part) for part in parts]
+    gc.disable()
+    try:
+        entry(*parts, shape=(2, 2, 3), indices=[(0, Ellipsis), (1, Ellipsis)], axes=None)
+        del parts
+        assert [reference() for reference in references] == [None, None]
+    finally:
+        gc.enable()

@@ -139,7 +139,7 @@ class _List:
         self.copies: list[tuple[Any, Any]] = []
         self.last: tuple[Any, Any, Any] = (None, None, None)  # the kernel, the options and the counts of the last launch
         self.again: driver.Launch | None = None  # which repeats it
-        self.outlived = False  # one of the arrays is gone, and its memory another's
+        self.outlived: list[Any] = []  # where an array is gone, whose memory may be another's
 
     def add(self, row: Row, numbers: Counts, rule: Rule) -> None:
         """Add a tensor."""
@@ -172,11 +172,8 @@ class _List:
         self.width = width
         self.rows_alone = all(strides is None for strides in self.strides)
         kept = _but_gradients(arrays, width) + ([*chain.from_iterable(counts)] if self.numbers_given is None else [])
-        self.references = [weakref.ref(array, self._outlive) for array in kept if array is not None]
+        self.references = [weakref.ref(array, self.outlived.append) for array in kept if array is not None]
         self.identities = [*map(id, kept)]
-
-    def _outlive(self, reference: Any) -> None:
-        self.outlived = True
 
     def fits(self, arrays: Sequence[Any], counts: Sequence[Counts]) -> bool:
         """Whether these are the same arrays, but for gradients, whose addresses are taken."""

@@ -323,21 +323,23 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     last = native.MOST_POINTERS - 1
     parts: list[tuple[int, int]] = []  # the number of the array, and the bytes before
 
+    def number_of_new(pointer: int) -> int:
+        if pointer not in numbers:
+            numbers[pointer] = known + len(made)
+            made.append(fresh[pointer])
+        return numbers[pointer]
+
     def number_of(pointer: int) -> int | None:
         if pointer not in numbers:
             if pointer in fresh:
-                numbers[pointer] = known + len(made)
-                made.append(fresh[pointer])
-            elif record.flag is not None and pointer == record.flag.data.ptr:
+                return number_of_new(pointer)
+            if record.flag is not None and pointer == record.flag.data.ptr:
                 return last
-            else:
-                whole = next((first for first, array in fresh.items() if first < pointer < first + array.nbytes), None)
-                if whole is None:
-                    return None
-                number = number_of(whole)
-                assert number is not None
-                numbers[pointer] = last - 1 - len(moving) - len(parts)
-                parts.append((number, pointer - whole))
+            whole = next((first for first, array in fresh.items() if first < pointer < first + array.nbytes), None)
+            if whole is None:
+                return None
+            parts.append((number_of_new(whole), pointer - whole))
+            numbers[pointer] = last - len(moving) - len(parts)
         return numbers[pointer]
 
     many = result.__class__ is tuple
