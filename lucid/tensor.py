@@ -911,10 +911,7 @@ def register_view(box: Version, view: Tensor) -> None:
 def bump_all(tensors: Iterable[Tensor]) -> None:
     """Record one write to each of several tensors."""
     clock.last_write = now = clock.tick()
-    for tensor in tensors:
-        box = tensor._version_box
-        if box is None:
-            box = tensor._version_box = Version()
+    for box in [tensor._version_box or version_box(tensor) for tensor in tensors]:
         box.count += 1
         box.stamp = now
 

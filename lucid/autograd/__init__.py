@@ -6,6 +6,7 @@
 `engine`: `backward` and `grad`.
 `accumulation`: how gradients are added up.
 `freeing`: what `backward` frees.
+`seed`: the upstream gradient 1 of a scalar.
 `inplace`: writes in place, versions, and views.
 `overwrite`, `writers`: operations that write into a tensor that is given; elementwise functions that do so at once.
 `saving`: what operations save, as hooks see it.

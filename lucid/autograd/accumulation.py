@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..backends import run
+from ..backends import run, versions
 from ..backends.memory_format import memory_axes
 from ..tensor import Tensor, wrap
 
@@ -25,9 +25,10 @@ class SliceVjp:
     __closure__ = __defaults__ = None  # it saves no tensors, and has no gradients to leave out
 
     def __init__(self, x: Tensor, index: tuple[Any, ...], place: Callable[..., Tensor]) -> None:
-        array = x._array
+        array: Any = x._array
         self.shape = array.shape
-        self.axes = None if array.flags.c_contiguous else memory_axes(array)
+        row_major = array._c_contiguous if array.__class__ in versions.kinds else array.flags.c_contiguous
+        self.axes = None if row_major else memory_axes(array)
         self.index = index
         self.place = place
 

@@ -19,7 +19,7 @@ from .. import _clock as clock
 from .. import _recording, backends
 from .._nodes import GraphNode, Leaf, Retainer
 from .._writers import writes
-from ..backends import TABLES
+from ..backends import TABLES, versions
 from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Tensor, version_box, wrap
 from .accumulation import Pieces, SliceVjp, add_piece, plus, sum_of_two
@@ -30,6 +30,7 @@ from .grad_mode import mode as grad_mode
 from .levels import Composed
 from .node import GradientEdge, LevelNode, Node, Saved, Slot
 from .overwrite import refuse_inference
+from .seed import one
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 _creation = operator.attrgetter("seq")
@@ -170,7 +171,7 @@ def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if array.dtype.kind == "c":
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
-        return wrap(backends.run("fill", (array,), {"value": 1}))
+        return one(array)
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     given = gradient._array
@@ -535,6 +536,10 @@ def _private(array: Any, handed_out: dict[int, Any], like: Any = None) -> Any:
         root = array
     key = id(root)
     axes = None
+    if array.__class__ in versions.kinds and array._c_contiguous and key not in handed_out and (like is None or (
+            like.__class__ is array.__class__ and like._c_contiguous)):  # the flags of CuPy's arrays take five times as long
+        handed_out[key] = root
+        return array
     if like is not None and not like.flags.c_contiguous and like.shape == array.shape:
         axes = memory_axes(like)
         if not like.transpose(axes).flags.c_contiguous:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _clock as clock
 from .._writers import writes
-from ..backends import TABLES
+from ..backends import TABLES, versions
 from ..backends.elementwise import ROWS
 from ..tensor import Tensor, version_box
 from .errors import explain
@@ -26,11 +26,17 @@ _BEGIN = """
     if not isinstance(target, Tensor):
         return False
     array = target._array
-    if array.__class__ is not ndarray or array.base is not None{limit}:
+    kind = array.__class__
+    host = kind is ndarray
+    if not (host or (on_gpu and kind in gpu_kinds)) or array.base is not None{limit}:
         return False
     dtype, shape = array.dtype, array.shape
     if dtype.kind not in kinds:
         return False
+    if not host:
+        if dtype.kind == "c" or not array._c_contiguous:
+            return False
+        memory = array.data.mem
     tracked = target._node is not None or target._view is not None
     if t0 is target:
         x0 = array
@@ -38,14 +44,18 @@ _BEGIN = """
         if not isinstance(t0, Tensor):
             return False
         x0 = t0._array
-        if x0.__class__ is not ndarray or x0.dtype is not dtype or x0.shape != shape or x0.base is not None:
+        if x0.__class__ is not kind or x0.dtype is not dtype or x0.shape != shape or x0.base is not None:
+            return False
+        if not host and x0 is not array and (not x0._c_contiguous or x0.data.mem is memory):
             return False
         tracked = tracked or t0._node is not None
 """
 _OPERAND = """
     if isinstance({t}, Tensor):
         {x} = {t}._array
-        if {x}.__class__ is not ndarray or {x}.dtype is not dtype or {x}.shape != shape or {x}.base is not None:
+        if {x}.__class__ is not kind or {x}.dtype is not dtype or {x}.shape != shape or {x}.base is not None:
+            return False
+        if not host and {x} is not array and (not {x}._c_contiguous or {x}.data.mem is memory):
             return False
         tracked = tracked or {t}._node is not None
     elif {number}:
@@ -56,18 +66,18 @@ _OPERAND = """
 _NUMBER = "{t}.__class__ is float or {t}.__class__ is int or ({t}.__class__ is complex and dtype.kind == 'c')"
 #: The checks of the only keyword; all but those that kernels have must be the usual one.
 _KEYWORDS = {
-    "alpha": "alpha is not usual and (x1 is t1 or dtype.kind == 'c' or alpha.__class__ not in numbers)",
-    "value": "value.__class__ not in numbers"}
+    "alpha": "alpha is not usual and (not host or x1 is t1 or dtype.kind == 'c' or alpha.__class__ not in numbers)",
+    "value": "not host or value.__class__ not in numbers"}
 _CALLS = {
     "alpha": "kernels[name]({arrays}, out=array) if alpha is usual else kernels['add_scaled']({arrays}, alpha=scale * alpha, "
              "out=array)",
     "value": "kernels[name]({arrays}, value=value, out=array)"}
 _END = """
-    if (tracked and modes() & GRAD) or not array.flags.writeable:
+    if (tracked and modes() & GRAD) or (host and not array.flags.writeable):
         return False
     if clock.any_inference:
         refuse_inference(target)
-    kernels = TABLES[ndarray]
+    kernels = TABLES[kind]
     try:
         {call}
     except Exception as error:
@@ -79,16 +89,17 @@ _END = """
 """
 _KNOWN: dict[str, Any] = {
     "__name__": __name__, "ndarray": np.ndarray, "Tensor": Tensor, "TABLES": TABLES, "modes": grad_mode.get, "GRAD": GRAD,
-    "numbers": (float, int), "clock": clock, "refuse_inference": refuse_inference, "explain": explain, "version_box": version_box}
+    "numbers": (float, int), "clock": clock, "refuse_inference": refuse_inference, "explain": explain, "version_box": version_box,
+    "gpu_kinds": versions.kinds}
 
 
 def writer(function: Any, code: CodeType | None = None) -> Callable[..., bool] | None:
     """``write(target, *arguments)`` of a public `function` with all of its arguments, by position: whether it has written the
     result into `target`. If not, nothing is done. None if the kernel of its name does not compute the function as it is.
 
-    It does so for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and numbers,
-    of which nothing is recorded, but not for large formulas. Asked when all functions are registered; `code` is that of the
-    function, which autocast exchanges.
+    It does so for floating-point or complex arrays of one shape and dtype, each with memory of its own, and numbers, of which
+    nothing is recorded, but not for large formulas; on a GPU for row-major arrays that are not complex. Asked when all functions
+    are registered; `code` is that of the function, which autocast exchanges.
     """
     row = ROWS.get(function.__name__)
     if row is None or not (row.attributes == "value" or (row.in_place and getattr(function, "single", False))):
@@ -97,7 +108,7 @@ def writer(function: Any, code: CodeType | None = None) -> Callable[..., bool] |
     count = code.co_argcount
     keywords = code.co_varnames[count:count + code.co_kwonlyargcount]
     optional = count - len(function.__defaults__ or ())
-    known = {**_KNOWN, "name": row.name, "limit": row.fused_from, "scale": row.scaled,
+    known = {**_KNOWN, "name": row.name, "limit": row.fused_from, "on_gpu": row.out == "all", "scale": row.scaled,
              "kinds": "fc" if row.in_place_complex else "f", "usual": (function.__kwdefaults__ or {}).get("".join(keywords))}
     template = _template(count, row.tensors, optional, keywords, row.fused_from > 0)
     return writes("target")(FunctionType(template, known, f"write_{row.name}"))

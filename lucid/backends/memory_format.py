@@ -1,6 +1,7 @@
 """How the elements of a dense array lie in memory: the formats that have names, and the order of any array's dimensions."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
@@ -86,14 +87,19 @@ def is_contiguous(array: Array, wanted: MemoryFormat = contiguous_format) -> boo
 
 def memory_axes(array: Array) -> tuple[int, ...]:
     """The dimensions of `array` from the outermost in memory to the innermost. Broadcast ones stay beside their neighbours."""
+    return _memory_axes(array.shape, array.strides)
+
+
+@functools.lru_cache(4096)
+def _memory_axes(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
     order: list[int] = []
-    for axis, step in enumerate(array.strides):
+    for axis, step in enumerate(strides):
         place = len(order)
         for before in range(len(order) - 1, -1, -1):
-            other = array.strides[order[before]]
+            other = strides[order[before]]
             if step == 0 or other == 0:
                 continue
-            if abs(step) < abs(other) or (abs(step) == abs(other) and array.shape[axis] <= array.shape[order[before]]):
+            if abs(step) < abs(other) or (abs(step) == abs(other) and shape[axis] <= shape[order[before]]):
                 break
             place = before
         order.insert(place, axis)

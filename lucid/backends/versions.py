@@ -20,7 +20,7 @@ class Counter(Protocol):
 
 
 #: The types of arrays that are noted: a backend that keeps something adds its own.
-kinds: set[type] = set()
+kinds: set[type[Any]] = set()
 #: By the identity of an array. While it is empty nobody needs to look.
 noted: dict[int, tuple[weakref.ref[Array], Counter]] = {}
 _shared: set[int] = set()  # addresses of memory

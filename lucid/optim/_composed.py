@@ -12,6 +12,7 @@ from ..tensor import Tensor, version_box, wrap
 from . import _gpu
 from ._complex import Copies, as_real, copy_back
 from ._fused import update
+from ._repeated import Collected
 from .optimizer import Group, Optimizer, counts_on_device
 
 State = dict[str, Any]
@@ -111,15 +112,27 @@ class ComposedOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group, pairs in self._ready():
+        for number, (group, pairs) in enumerate(self._ready()):
+            if pairs.__class__ is Collected:
+                _gpu.step_again(self, group, pairs)
+                continue
             left: Sequence[tuple[Tensor, Tensor]] = pairs
             if self._takes_sparse:
                 left = pairs = self._without_sparse(group, pairs)
             if self._rule and not group.get("differentiable"):
-                left = _gpu.unscaled(self, group, _gpu.step(self, group, pairs))
+                left = _gpu.step(self, group, pairs, number)
+                if left:
+                    left = _gpu.unscaled(self, group, left)
             if left:
                 self._update_group(group, left)
         return loss
+
+    def _repeat(self, number: int, group: Group) -> Collected | None:
+        repeated = self.__dict__.get("_repeated", {}).get(number)
+        if repeated is None or group.get("differentiable"):
+            return None
+        found: Collected | None = repeated.collected(self.state, group["params"], self._moments(group))
+        return found
 
     def _without_sparse(self, group: Group, pairs: list[tuple[Tensor, Tensor]]) -> list[tuple[Tensor, Tensor]]:
         """Take the steps with sparse gradients, and return the other pairs."""

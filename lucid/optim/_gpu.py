@@ -15,13 +15,14 @@ from .._writers import writes
 from ..backends import TABLES, run
 from ..tensor import Tensor, bump_all
 from ._complex import Copies, as_real, copy_back
+from ._repeated import Collected, Repeated
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 _KERNEL = "multi_tensor_step"
 
 
-def step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> Pairs:
-    """Take the steps of the (parameter, gradient) `pairs` that lie on a GPU, and return the others.
+def step(optimizer: Any, group: dict[str, Any], pairs: Pairs, number: int) -> Pairs:
+    """Take the steps of the (parameter, gradient) `pairs` that lie on a GPU, and return the others. `number` is the group's.
 
     Raises RuntimeError for steps that are captured but counted on the host.
     """
@@ -34,15 +35,25 @@ def step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> Pairs:
             left.append(pair)
         else:
             by_device.setdefault(array.device.id, []).append(pair)  # CuPy's devices have no hash
+    repeated = optimizer.__dict__.setdefault("_repeated", {})
+    repeated.pop(number, None)
     for chosen in by_device.values():
-        _step(optimizer, group, chosen)
+        known = _step(optimizer, group, chosen)
+        if known is not None and len(by_device) == 1 and not left:
+            repeated[number] = known
     return left
 
 
+def step_again(optimizer: Any, group: dict[str, Any], collected: Collected) -> None:
+    """Take the step that repeats the last one of `group`."""
+    collected.step(_KERNEL, _attributes(optimizer, group, collected.columns[0][0]))
+
+
 @writes("written")
-def _step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> None:
-    """`step` of the pairs on one device."""
+def _step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> Repeated | None:
+    """`step` of the pairs on one device, and what repeats it, if it counts there."""
     rows, counts = [], []
+    counted = 0
     written: list[Tensor] = []
     copies: Copies = []
     capturing = backends.gpu_module().streams.get_current_stream().is_capturing()
@@ -70,16 +81,25 @@ def _step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> None:
         if numbers and all(number._array.__class__ is array.__class__ for number in numbers):
             counts.append([number._array for number in numbers])
             written += numbers
+            counted += 1
             continue
         if capturing and numbers:
             raise RuntimeError(f"step() of {type(optimizer).__name__} is being captured, but counts its steps on the host: make "
                                "it with capturable=True")
         counts.append(optimizer._counted(state, group))
     run(_KERNEL, [array for row in rows for array in row],
-        {"rule": optimizer._rule, "counts": counts, "options": optimizer._options(group),
-         **dict(_device_options(optimizer, group, pairs[0][0]))})
+        {"counts": counts, **_attributes(optimizer, group, pairs[0][0])})
     copy_back(copies)
     bump_all(written)
+    if counted < len(rows) or any(row[0] is not param._array for row, (param, _) in zip(rows, pairs, strict=True)):
+        return None
+    columns = [column for number, column in enumerate(zip(*rows, strict=True)) if number != 1 and column[0] is not None]
+    return Repeated(names, optimizer._numbers, [*columns, *zip(*counts, strict=True)])
+
+
+def _attributes(optimizer: Any, group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    """What the kernel gets beside the arrays of tensors, one of which is `param`."""
+    return {"rule": optimizer._rule, "options": optimizer._options(group), **dict(_device_options(optimizer, group, param))}
 
 
 def is_on_gpu(value: Any) -> bool:

@@ -187,15 +187,23 @@ class Optimizer:
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
-    def _ready(self) -> list[tuple[Group, list[tuple[Tensor, Tensor]]]]:
-        """Each group with its (parameter, gradient) pairs, checked before any of them is written.
+    def _repeat(self, number: int, group: Group) -> Any:
+        """What takes the place of the pairs of a group, by its number, if the step repeats the last one; else None."""
+        return None
+
+    def _ready(self) -> list[tuple[Group, Any]]:
+        """Each group with its (parameter, gradient) pairs, checked before any of them is written, or with its `_repeat`.
 
         Raises RuntimeError if a gradient does not fit its parameter, or the state does not.
         """
         first_state = self._elementwise_state[0] if self._elementwise_state else None
         state = self.state
-        ready = []
-        for group in self.param_groups:
+        ready: list[tuple[Group, Any]] = []
+        for number, group in enumerate(self.param_groups):
+            repeat = self._repeat(number, group)
+            if repeat is not None:
+                ready.append((group, repeat))
+                continue
             pairs = []
             for param in group["params"]:
                 grad = param._grad

@@ -4,10 +4,14 @@ import pytest
 
 import lucid
 from lucid.autograd.writers import writer
+from lucid.backends.gpu_probe import gpu_problem
+
+DEVICES = ["cpu"] if gpu_problem() is not None else ["cpu", "gpu"]
 
 
-def test_each_form_of_a_call_gives_the_numbers_of_the_function():
-    x, y, z = (lucid.tensor(values) for values in ([1.0, -2.0, 3.0], [4.0, 5.0, -6.0], [0.5, 0.25, 2.0]))
+@pytest.mark.parametrize("device", DEVICES)
+def test_each_form_of_a_call_gives_the_numbers_of_the_function(device):
+    x, y, z = (lucid.tensor(values, device=device) for values in ([1.0, -2.0, 3.0], [4.0, 5.0, -6.0], [0.5, 0.25, 2.0]))
     for method, arguments, keywords in [
             ("add", (y,), {}), ("add", (2,), {}), ("add", (y,), {"alpha": 3}), ("add", (y,), {"alpha": -0.5}),
             ("add", (2.0,), {"alpha": 3}), ("add", (), {"other": y}), ("sub", (y,), {"alpha": 2.0}), ("mul", (y,), {}),
@@ -16,12 +20,48 @@ def test_each_form_of_a_call_gives_the_numbers_of_the_function():
             ("clamp", (0, 2), {}), ("clamp", (z, 2), {}), ("exp", (), {}), ("round", (), {"decimals": 0}),
             ("div", (y,), {"rounding_mode": "floor"}), ("div", (y,), {"rounding_mode": None})]:
         expected = getattr(lucid, method)(x, *arguments, **keywords)
-        target, out = x.clone(), lucid.full((3,), float("nan"))
+        target, out = x.clone(), lucid.full((3,), float("nan"), device=device)
         before = target._version
         assert getattr(target, f"{method}_")(*arguments, **keywords) is target and target._version == before + 1
         assert getattr(lucid, method)(x, *arguments, out=out, **keywords) is out
         for result in (target, out):
-            np.testing.assert_array_equal(result.numpy(), expected.numpy(), f"{method} {keywords}")
+            np.testing.assert_array_equal(result.cpu().numpy(), expected.cpu().numpy(), f"{method} {keywords}")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_memory_that_is_shared_in_part_is_left_to_the_general_way(device):
+    memory = lucid.arange(6.0, device=device)
+    first, second = lucid.as_strided(memory, (4,), (1,)), lucid.as_strided(memory, (4,), (1,), 2)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        first.add_(second)
+    spread = lucid.zeros(1, device=device).expand(3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        spread.add_(lucid.ones(3, device=device))
+    turned = lucid.arange(4.0, device=device).reshape(2, 2).T
+    turned.mul_(lucid.tensor([[1.0, 2.0], [3.0, 4.0]], device=device))
+    assert turned.tolist() == [[0.0, 4.0], [3.0, 12.0]]
+    x = lucid.tensor([1.0, 2.0], device=device)
+    x.add_(x).mul_(x)
+    assert x.tolist() == [4.0, 16.0]
+    broadcast = lucid.ones(2, 2, device=device)
+    broadcast.mul_(x)
+    assert broadcast.tolist() == [[4.0, 16.0], [4.0, 16.0]]
+    whole = lucid.tensor([1, 2], device=device)
+    whole.add_(whole)
+    assert whole.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_write_to_what_a_gradient_needs_is_noticed(device):
+    x = lucid.tensor([1.0, 2.0], device=device)
+    leaf = lucid.ones(2, device=device, requires_grad=True)
+    y = (leaf * x).sum()
+    x.add_(lucid.ones(2, device=device))
+    with pytest.raises(RuntimeError, match="inplace|in place"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="leaf"):
+        leaf.add_(x)
+    assert leaf.tolist() == [1.0, 1.0]
 
 
 def test_what_cannot_be_written_at_once():

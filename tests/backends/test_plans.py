@@ -1,7 +1,9 @@
 """Plans of GPU operations: what a plan depends on is in its key, and what it repeats is all that the call did."""
 from __future__ import annotations
 
+import gc
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -584,3 +586,125 @@ def test_a_plan_is_of_exact_or_of_tf32_convolutions() -> None:
                 results.append(entry(x, weight, None, **attributes).get())
                 np.testing.assert_array_equal(results[-1], plain(x, weight, None, **attributes).get())
     assert not np.array_equal(results[0], results[-1])
+
+
+def _count(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many plans are recorded from now on, in a list of one number."""
+    recorded, first = [0], plans._first
+
+    def counted(*args: Any) -> Any:
+        recorded[0] += 1
+        return first(*args)
+
+    monkeypatch.setattr(plans, "_first", counted)
+    return recorded
+
+
+def test_calls_that_the_template_knows_have_the_keys_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that was recorded from the loops of `general` is found by `quick`, and the other way round."""
+    plans.forget()
+    entry, plain = _pair("add")
+    recorded = _count(monkeypatch)
+    x, y = cupy.asarray(normal(4, 6)), cupy.asarray(normal(4, 6))
+    other = cupy.cuda.Stream(non_blocking=True)
+    for _ in range(3):
+        for given, out in (((x, y), None), ((x, x), None), ((x, y), x.copy()), ((x, x), x.copy())):
+            attributes = {} if out is None else {"out": out}
+            _same(entry(*given, **attributes), plain(*given))
+    assert recorded == [4]
+    target = x.copy()
+    for rounds in range(1, 4):
+        entry(target, y, out=target)  # the first operand is the result
+        np.testing.assert_allclose(target.get(), (x + y * rounds).get(), rtol=1e-6)
+    assert recorded == [5]
+    memory = cupy.asarray(normal(40))
+    for start in (1, 2, 1, 2):  # not where vectors begin
+        _same(entry(memory[start:start + 24].reshape(4, 6), y), plain(memory[start:start + 24].reshape(4, 6), y))
+    assert recorded == [7]
+    with other:
+        for _ in range(2):
+            _same(entry(x, y), plain(x, y))
+    assert recorded == [8]
+
+
+def test_results_written_where_they_are_wanted_are_found_by_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans.forget()
+    entry, plain = _pair("batch_norm")
+    recorded = _count(monkeypatch)
+    x, ones = cupy.asarray(images()), cupy.ones(4, np.float32)
+    for _ in range(3):
+        stats = [[cupy.zeros(4, np.float32), cupy.ones(4, np.float32)] for _ in range(2)]
+        for function, (mean, var) in zip((entry, plain), stats, strict=True):
+            function(x, ones, ones, mean, var, None, momentum=0.5, eps=1e-5, out=(None, None, None, mean, var))
+        _same(stats[0][0], stats[1][0])
+        _same(stats[0][1], stats[1][1])
+        mean, var = cupy.zeros(4, np.float32), cupy.ones(4, np.float32)
+        new = entry(x, ones, ones, mean, var, None, momentum=0.5, eps=1e-5, out=(None, None, None, None, None))
+        _same(new[3], stats[0][0])
+        assert not mean.any()
+    assert recorded == [2]
+
+
+def test_the_sign_of_a_zero_attribute_is_in_the_key() -> None:
+    plans.forget()
+    entry, _ = _pair("fill")
+    x = cupy.asarray(normal(8))
+    for value in (0.0, -0.0, 0, False, -0.0, 0.0):
+        assert np.signbit(entry(x, value=value).get()).all() == np.signbit(value)
+        out = cupy.asarray(normal(8))
+        entry(x, value=value, out=out)
+        assert np.signbit(out.get()).all() == np.signbit(value)
+
+
+def test_an_attribute_without_a_hash_has_no_plan() -> None:
+    plans.forget()
+    seen = []
+
+    def kernel(x: Any, *, how: Any) -> Any:
+        seen.append(how)
+        return elementwise.relu(x)
+
+    planned = plans.planned(kernel)
+    x = cupy.asarray(normal(8))
+    for how in ([1], {"a": 2}, [1]):
+        _same(planned(x, how=how), elementwise.relu(x))
+    assert seen == [[1], {"a": 2}, [1]]
+
+
+def test_pointers_into_new_arrays_move_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel may write a part of an array that the plan makes anew in each call."""
+    plans.forget()
+    recorded = _count(monkeypatch)
+    assemble = gpu.TABLE["assemble"]
+    held = []
+    for _ in range(4):
+        parts = [cupy.asarray(normal(2, 3, 5)) for _ in range(3)]
+        indices = [(number, Ellipsis) for number in range(3)]
+        for axes in (None, (1, 0, 2, 3)):
+            result = assemble(*parts, shape=(3, 2, 3, 5), indices=indices, axes=axes)
+            _same(result, cupy.stack(parts))
+            held.append((result, parts))  # the next call gets other memory
+        few = assemble(*parts[:2], shape=(4, 2, 3, 5), indices=[(3, Ellipsis), (1, Ellipsis)], axes=None)
+        expected = np.zeros((4, 2, 3, 5), np.float32)
+        expected[3], expected[1] = parts[0].get(), parts[1].get()
+        np.testing.assert_array_equal(few.get(), expected)
+        both = assemble(parts[0], parts[0], shape=(3, 2, 3, 5), indices=[(1, Ellipsis)] * 2, axes=None)  # sums have no plan
+        np.testing.assert_array_equal(both[1].get(), 2 * parts[0].get())
+    for result, parts in held:
+        _same(result, cupy.stack(parts))
+    assert recorded[0] <= 4
+
+
+def test_what_was_recorded_is_not_kept() -> None:
+    """Nor does it wait for the garbage collector."""
+    plans.forget()
+    entry = gpu.TABLE["assemble"]
+    parts = [cupy.asarray(normal(2, 3)) for _ in range(2)]
+    references = [weakref.ref(part) for part in parts]
+    gc.disable()
+    try:
+        entry(*parts, shape=(2, 2, 3), indices=[(0, Ellipsis), (1, Ellipsis)], axes=None)
+        del parts
+        assert [reference() for reference in references] == [None, None]
+    finally:
+        gc.enable()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,124 @@ def test_fused_counts_move_with_the_parameters() -> None:
         module(lucid.ones(1, 3, device=device)).sum().backward()
         optimizer.step()
     assert optimizer.state[module.weight]["step"].item() == 3
+
+
+def _changed(what: str, params: list[Any], optimizer: Any) -> None:
+    """Change what a step that repeats the last one must notice."""
+    state = optimizer.state[params[0]]
+    if what == "a parameter's array":
+        params[0].data = params[0].data * 2
+    elif what == "a state tensor":
+        state["exp_avg"] = state["exp_avg"] * 2
+    elif what == "a state tensor's array":
+        state["exp_avg"].data = state["exp_avg"].data * 2
+    elif what == "a count":
+        state["step"] = state["step"] + 3
+    elif what == "the state of a parameter":
+        optimizer.state[params[0]] = {name: value + 1 for name, value in state.items()}
+    elif what == "no state":
+        optimizer.state.clear()
+    elif what == "a loaded state":
+        loaded = copy.deepcopy(optimizer.state_dict())
+        loaded["state"][0]["exp_avg_sq"] *= 4
+        optimizer.load_state_dict(loaded)
+    elif what == "the learning rate":
+        optimizer.param_groups[0]["lr"] = 0.5
+    elif what == "a learning rate on the device":
+        optimizer.param_groups[0]["lr"] = lucid.tensor(0.5, device="gpu")
+    elif what == "other options":
+        optimizer.param_groups[0].update(weight_decay=0.1, betas=(0.5, 0.6), maximize=True)
+    elif what == "a missing gradient":
+        params[1].grad = None
+    elif what == "a new parameter":
+        params.append(lucid.ones(7, device="gpu", requires_grad=True))
+        params[-1].grad = lucid.ones(7, device="gpu")
+        optimizer.add_param_group({"params": [params[-1]]})
+    elif what == "a parameter in the group":
+        params.append(lucid.ones(7, device="gpu", requires_grad=True))
+        params[-1].grad = lucid.ones(7, device="gpu")
+        optimizer.param_groups[0]["params"].append(params[-1])
+    elif what == "another order":
+        optimizer.param_groups[0]["params"].reverse()
+    elif what == "a strided gradient":
+        params[0].grad = lucid.ones(4, 3, device="gpu").T
+    elif what == "on the host and back":
+        for param in params:
+            param.data = param.data.cpu()
+            param.grad = param.grad.cpu()
+        optimizer.step()
+        for param in params:
+            param.data = param.data.to("gpu")
+            param.grad = param.grad.to("gpu")
+    else:
+        assert what == "an infinite gradient"
+        optimizer.found_inf = lucid.ones((), device="gpu")
+
+
+@pytest.mark.parametrize("what", [
+    "a parameter's array", "a state tensor", "a state tensor's array", "a count", "the state of a parameter", "no state",
+    "a loaded state", "the learning rate", "a learning rate on the device", "other options", "a missing gradient", "a new parameter",
+    "a parameter in the group", "another order", "a strided gradient", "on the host and back", "an infinite gradient"])
+@pytest.mark.parametrize("option", ["fused", "capturable"])
+def test_a_repeated_step_notices_what_has_changed(option: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(repeats: bool) -> tuple[list[Any], Any]:
+        params = params_of((3, 4), (5,), (6, 2))
+        optimizer = optim.Adam(params, lr=0.1, **{option: True})
+        taken = []
+        if not repeats:
+            monkeypatch.setattr(type(optimizer), "_repeat", lambda *_: None)
+        else:
+            given = type(optimizer)._repeat
+            monkeypatch.setattr(type(optimizer), "_repeat", lambda *args: taken.append(given(*args)) or taken[-1])
+        for step in range(6):
+            give_gradients(params, step)
+            if step == 3:
+                _changed(what, params, optimizer)
+            optimizer.step()
+        monkeypatch.undo()
+        if repeats:
+            assert None not in taken[1:3]  # the second and the third step repeat the first one
+            assert taken[-1] is not None or "host" in what or "strided" in what
+        return params, optimizer
+
+    (mine, one), (expected, other) = run(True), run(False)
+    assert values(mine) == values(expected)
+    for a, b in zip(mine, expected, strict=True):
+        assert {name: value.tolist() for name, value in one.state[a].items()} == {
+            name: value.tolist() for name, value in other.state[b].items()}
+
+
+def test_a_repeated_step_refuses_a_gradient_that_does_not_fit() -> None:
+    params = params_of((3, 4), (5,))
+    optimizer = optim.Adam(params, fused=True)
+    for step in range(3):
+        give_gradients(params, step)
+        optimizer.step()
+    before = values(params)
+    params[1]._grad = lucid.ones(6, device="gpu")
+    with pytest.raises(RuntimeError, match="must have its shape"):
+        optimizer.step()
+    assert values(params) == before
+
+
+def test_a_repeated_step_is_a_write() -> None:
+    (param,) = params_of((5,))
+    optimizer = optim.Adam([param], fused=True)
+    for step in range(3):
+        give_gradients([param], step)
+        moment = optimizer.state[param]["exp_avg"] if step else param
+        versions = param._version, moment._version
+        optimizer.step()
+        assert param._version > versions[0]
+        assert moment._version > versions[1]
+
+
+def test_what_repeats_a_step_keeps_nothing_alive() -> None:
+    params = params_of((3, 4))
+    optimizer = optim.Adam(params, fused=True)
+    for step in range(3):
+        give_gradients(params, step)
+        optimizer.step()
+    old = weakref.ref(params[0]._array)
+    params[0].data = params[0].data.cpu()
+    assert old() is None

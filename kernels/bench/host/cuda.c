@@ -52,7 +52,11 @@ int rt_cudaGetDeviceCount(int* count) { *count = 1; return 0; }
 int rt_cudaDriverGetVersion(int* version) { *version = 1000 * CUDA; return 0; }
 int rt_cudaRuntimeGetVersion(int* version) { *version = 1000 * CUDA; return 0; }
 int rt_cudaDeviceGetAttribute(int* value, int attribute, int device) { return device_attribute(value, attribute); }
-int rt_cudaGetDeviceProperties(char* properties, int device) { strcpy(memset(properties, 0, 800), "stub"); return 0; }
+int rt_cudaGetDeviceProperties(char* properties, int device) {
+  strcpy(memset(properties, 0, 800), "stub");
+  *(size_t*)(properties + 288) = (size_t)80 << 30;  // totalGlobalMem
+  return 0;
+}
 int rt_cudaMalloc(void** p, size_t bytes) { return map(p, bytes); }
 int rt_cudaMallocHost(void** p, size_t bytes, unsigned flags) { *p = calloc(1, bytes ? bytes : 1); return 0; }
 int rt_cudaHostAlloc(void** p, size_t bytes, unsigned flags) { return rt_cudaMallocHost(p, bytes, flags); }

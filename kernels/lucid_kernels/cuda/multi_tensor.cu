@@ -246,18 +246,19 @@ struct Rprop : Plain {
 // of each tensor; for each tensor the addresses of its arrays, 0 of those that the options do not need, then of its numbers.
 enum { DONE, KEPT, RATE, INFINITE, SCALE, HEADER };
 template <typename Rule> struct Table {
-  static constexpr int ARRAYS = 2 + Rule::MOMENTS;
+  static constexpr int ARRAYS = 1 + Rule::MOMENTS;  // beside the gradient
   i64* words;
   int tensors;
 
   __device__ __forceinline__ const float* at(int which) const { return reinterpret_cast<const float*>(words[which]); }
-  __device__ __forceinline__ i64 parts_before(int tensor) const { return words[HEADER + tensor]; }
-  __device__ __forceinline__ i64 size(int tensor) const { return words[HEADER + 1 + tensors + tensor]; }
+  __device__ __forceinline__ i64 gradient(int tensor) const { return words[HEADER + tensor]; }
+  __device__ __forceinline__ i64 parts_before(int tensor) const { return words[HEADER + tensors + tensor]; }
+  __device__ __forceinline__ i64 size(int tensor) const { return words[HEADER + 1 + 2 * (i64)tensors + tensor]; }
   __device__ __forceinline__ i64 address(int tensor, int which) const {
-    return words[HEADER + 1 + 2 * (i64)tensors + (i64)tensor * ARRAYS + which];
+    return words[HEADER + 1 + 3 * (i64)tensors + (i64)tensor * ARRAYS + which];
   }
   __device__ __forceinline__ float* number(int tensor, int which) const {
-    return reinterpret_cast<float*>(words[HEADER + 1 + (2 + ARRAYS) * (i64)tensors + (i64)tensor * Rule::COUNTED + which]);
+    return reinterpret_cast<float*>(words[HEADER + 1 + (3 + ARRAYS) * (i64)tensors + (i64)tensor * Rule::COUNTED + which]);
   }
   // The last tensor whose parts begin at or before `part`; empty ones before it are passed over.
   __device__ __forceinline__ int find(i64 part) const {
@@ -370,14 +371,14 @@ multi_tensor(i64* words, int tensors, Options options, Counts counts, int counte
     all.scaled = scale != nullptr;
     all.scale = scale ? T(*scale) : T(1);
     i64 addresses = 0;
-    const auto array = [&](int which) {
-      addresses |= table.address(k, which);
-      return reinterpret_cast<S*>(table.address(k, which));
+    const auto array = [&](i64 address) {
+      addresses |= address;
+      return reinterpret_cast<S*>(address);
     };
-    all.param = array(0);
-    all.grad = array(1);
+    all.param = array(table.address(k, 0));
+    all.grad = array(table.gradient(k));
 #pragma unroll
-    for (int n = 0; n < Rule::MOMENTS; ++n) all.moments[n] = array(2 + n);
+    for (int n = 0; n < Rule::MOMENTS; ++n) all.moments[n] = array(table.address(k, 1 + n));
     const i64 begin = (part - table.parts_before(k)) * PART, size = table.size(k);
     const i64 end = begin + PART < size ? begin + PART : size;
     i64 whole = begin;

@@ -5,15 +5,17 @@ there: the counts of steps, the learning rate, whether gradients are infinite an
 """
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Sequence
+from itertools import chain
 from operator import is_
 from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch, recycling, words
+from lucid_kernels.cuda.runtime import driver, launch, plans, recycling, words
 
 _MOST_KNOWN = 64  # lists
 Row = Sequence[Any]  # the arrays of a tensor: itself, its gradient, its state; None of what the options do not need
@@ -38,24 +40,32 @@ RULES = {
 
 
 def step(*arrays: Any, rule: str, counts: Sequence[Counts], options: Sequence[float], kept: Numbers | None = None,
-         lr: Any = None, found_inf: Any = None, grad_scale: Any = None) -> None:
+         lr: Any = None, found_inf: Any = None, grad_scale: Any = None, same: Any = None) -> None:
     """A step of an optimizer by the name of its `rule`: `arrays` are the rows of the tensors, `counts` their numbers before it.
 
     Counts that are arrays are counted on. `lr`, an array (float32) on the device, comes in the place of the first option; with
     `kept` all are read from there, where they are written first if they have changed. With `grad_scale` the gradients are divided
     by it, in place; with a `found_inf` other than 0 nothing happens. Tensors of one dtype and with the same counts, or with
     arrays of counts, are one launch. One that is listed twice takes its second step after the first.
+
+    The object `same` is given again as long as all arrays but the gradients are the same, with those of counts, and gradients
+    have the same shapes and dtypes. Its attribute `known`, None at first, is for what spares us looking at them.
     """
     given = [None, lr, found_inf, grad_scale]
     if kept is not None:
         kept.write(options)
         given[0] = kept.array
     scalars = [0 if array is None else array.data.ptr for array in given]
-    carried = words.carried("d", options, _MOST)
+    carried = _numbers(tuple(options), _MOST)
     width = len(arrays) // len(counts) if counts else 0
+    if same is not None and same.known is not None and same.known.takes(arrays[1::width]):
+        same.known.launch(rule, scalars, carried)
+        return
     place = rule, width, len(counts), arrays[0].data.ptr if width else 0
     known = _known.get(place)
     if known is not None and known.fits(arrays, counts):
+        if same is not None:
+            same.known = known
         known.launch(rule, scalars, carried)
         return
     rows = [arrays[number * width : (number + 1) * width] for number in range(len(counts))]
@@ -115,30 +125,32 @@ class _List:
         self.dtype = dtype
         self.numbers_given: Sequence[float] | None = None  # on the host, the same for all tensors
         self.width = 0
-        self.columns: list[tuple[int, list[Any]]] = []
-        self.counts: list[Any] = []
+        self.rows_alone = False
+        self.references: list[Any] = []
+        self.identities: list[int] = []
         self.parts = [0]
         self.sizes: list[int] = []
         self.strides: list[tuple[int, ...] | None] = []  # of the arrays of a row, where they have no gaps but are not row-major
+        self.gradients: list[int] = []  # addresses, and those of the other arrays
         self.addresses: list[int] = []
         self.numbers: list[int] = []
         self.copies: list[tuple[Any, Any]] = []
-        self.outlived = False  # one of the arrays is gone, and its memory another's
+        self.last: tuple[Any, Any, Any] = (None, None, None)  # the kernel, the options and the counts of the last launch
+        self.again: driver.Launch | None = None  # which repeats it
+        self.outlived: list[Any] = []  # where an array is gone, whose memory may be another's
 
     def add(self, row: Row, numbers: Counts, rule: Rule) -> None:
         """Add a tensor."""
-        param, dtype, addresses = row[0], self.dtype, self.addresses
+        param, dtype = row[0], self.dtype
         size = param.size
         strides = None if param._c_contiguous or not recycling.has_no_gaps(param) else param.strides
         self.sizes.append(size)
         self.strides.append(strides)
         self.parts.append(self.parts[-1] - (-size // _PART))
-        for array in row:
-            if array is None:
-                addresses.append(0)
-            else:
-                addresses.append((array if _lies(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr)
-        addresses += [0] * (2 + rule.moments - len(row))
+        addresses = [0 if array is None else (
+            array if _lies(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr for array in row]
+        self.gradients.append(addresses.pop(1))
+        self.addresses += [*addresses, *[0] * (1 + rule.moments - len(addresses))]
         if numbers:
             single = np.float32
             self.numbers += [(array if array.dtype == single else self.copied(array, single)).data.ptr for array in numbers]
@@ -156,49 +168,78 @@ class _List:
     def remember(self, arrays: Sequence[Any], counts: Sequence[Counts], width: int) -> None:
         """Keep what says whether the next step is one of these tensors. Nothing is kept alive by it."""
         self.width = width
-        self.columns = [
-            (column, [None if array is None else weakref.ref(array, self._outlive) for array in arrays[column::width]])
-            for column in range(width) if column != 1]
-        if self.numbers_given is None:
-            self.counts = [weakref.ref(number, self._outlive) for numbers in counts for number in numbers]
-
-    def _outlive(self, reference: Any) -> None:
-        self.outlived = True
+        self.rows_alone = all(strides is None for strides in self.strides)
+        kept = _but_gradients(arrays, width) + ([*chain.from_iterable(counts)] if self.numbers_given is None else [])
+        self.references = [weakref.ref(array, self.outlived.append) for array in kept if array is not None]
+        self.identities = [*map(id, kept)]
 
     def fits(self, arrays: Sequence[Any], counts: Sequence[Counts]) -> bool:
         """Whether these are the same arrays, but for gradients, whose addresses are taken."""
-        if self.outlived:
+        if self.outlived:  # else they are all there, and none of another one's identity
             return False
         width, dtype = self.width, self.dtype
-        for column, references in self.columns:
-            if not all(map(is_, arrays[column::width], [None if each is None else each() for each in references])):
-                return False
+        kept = _but_gradients(arrays, width)
+        numbers: Sequence[float] | None = None
         if self.numbers_given is None:
-            if not all(map(is_, [number for numbers in counts for number in numbers], [each() for each in self.counts])):
-                return False
+            kept += chain.from_iterable(counts)
         else:
             numbers = tuple(counts[0])
             if any(hasattr(number, "dtype") for number in numbers) or any(tuple(each) != numbers for each in counts):
                 return False
-            self.numbers_given = numbers
-        stride = len(self.addresses) // len(self.sizes)
-        for number, (grad, strides) in enumerate(zip(arrays[1::width], self.strides, strict=True)):
-            if not _lies(grad, dtype, strides):
-                return False
-            self.addresses[number * stride + 1] = grad.data.ptr
+        if self.identities != [*map(id, kept)]:
+            return False
+        grads = arrays[1::width]
+        if any(grad.dtype != dtype for grad in grads) or not self.takes(grads):
+            return False
+        self.numbers_given = numbers
+        return True
+
+    def takes(self, grads: Sequence[Any]) -> bool:
+        """Whether the kernel can take gradients of the right dtype as they lie: then these are the next ones."""
+        if self.rows_alone:
+            addresses = [grad.data.ptr for grad in grads if grad._c_contiguous]
+        else:
+            addresses = [grad.data.ptr for grad, strides in zip(grads, self.strides, strict=True)
+                         if (grad._c_contiguous if strides is None else grad.strides == strides)]
+        if len(addresses) < len(grads):
+            return False
+        self.gradients = addresses
         return True
 
     def launch(self, name: str, scalars: Sequence[int], options: Any) -> None:
         """Take the step."""
         numbers = self.numbers_given
-        table = [0, *scalars, *self.parts, *self.sizes, *self.addresses, *self.numbers]
-        counts = words.carried("d", numbers or (), _MOST_COUNTS)
-        launch.kernel("multi_tensor", f"multi_tensor<{launch.ctype(self.dtype)}, {name}>")(
-            launch.grid_cap(self.parts[-1]), (launch.BLOCK,),
-            (words.table((name, self.dtype.char, self.addresses[0]), table), np.int32(len(self.sizes)), options, counts,
-             np.int32(numbers is None)))
+        # What changes from step to step stands together: one launch writes it.
+        table = [0, *scalars, *self.gradients, *self.parts, *self.sizes, *self.addresses, *self.numbers]
+        counts = _numbers(tuple(numbers or ()), _MOST_COUNTS)
+        kernel = launch.kernel("multi_tensor", f"multi_tensor<{launch.ctype(self.dtype)}, {name}>")
+        array = words.table((name, self.dtype.char, self.addresses[0]), table)
+        last, self.last = self.last, (kernel, options, counts)
+        if plans.repeats() and all(map(is_, last, self.last)):
+            if self.again is None:
+                parameters = np.int32(len(self.sizes)), options, counts, np.int32(numbers is None)
+                self.again = driver.Launch(kernel, launch.grid_cap(self.parts[-1]), (launch.BLOCK,),
+                                           (0, *[parameter.tobytes() for parameter in parameters]))
+            self.again(cupy.cuda.get_current_stream().ptr, array.data.ptr)
+        else:
+            self.again = None
+            kernel(launch.grid_cap(self.parts[-1]), (launch.BLOCK,),
+                   (array, np.int32(len(self.sizes)), options, counts, np.int32(numbers is None)))
         for copy, array in self.copies:
             array[...] = copy
+
+
+@functools.lru_cache(256)
+def _numbers(numbers: tuple[float, ...], count: int) -> Any:
+    """Numbers as a kernel gets them. The same ones are the same object, as long as they are few."""
+    return words.carried("d", numbers, count)
+
+
+def _but_gradients(arrays: Sequence[Any], width: int) -> list[Any]:
+    """The arrays of rows of so many, but for the second of each."""
+    kept = [*arrays]
+    del kept[1::width]
+    return kept
 
 
 def _lies(array: Any, dtype: Any, strides: tuple[int, ...] | None) -> bool:

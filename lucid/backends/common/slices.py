@@ -24,12 +24,7 @@ def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Ker
 
         `axes` are the dimensions of the result from the outermost in memory to the innermost; None is row-major order.
         """
-        if len(parts) == 1 and math.prod(shape) < ASSEMBLE_FROM:
-            apart, full = True, False
-        else:
-            boxes = [box_of(shape, index) for index in indices]
-            apart = not overlap(boxes)
-            full = apart and sum(map(size_of, boxes)) == math.prod(shape)
+        apart, full = arrangement(shape, indices)
         result = new(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
         if not full:
             fill(result, 0)
@@ -49,6 +44,17 @@ def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Ker
         return x
 
     return {"assemble": assemble, "add_at": add_at}
+
+
+def arrangement(shape: tuple[int, ...], indices: Sequence[Any]) -> tuple[bool, bool]:
+    """Whether no two of the parts at `indices` overlap, and whether they are all of an array of `shape`, as far as that is worth
+    finding out.
+    """
+    if len(indices) == 1 and math.prod(shape) < ASSEMBLE_FROM:
+        return True, False
+    boxes = [box_of(shape, index) for index in indices]
+    apart = not overlap(boxes)
+    return apart, apart and sum(map(size_of, boxes)) == math.prod(shape)
 
 
 def part_of(x: Array, index: tuple[Any, ...]) -> Array:

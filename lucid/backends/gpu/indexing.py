@@ -160,11 +160,13 @@ def _combine_at(combine: Kernel, result: Array, indices: tuple[Array, ...], sour
 
 def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
     """``x[index]``, rows and columns by `take`, which is several times as fast."""
-    if len(index) == 1 and hasattr(index[0], "dtype") and index[0].dtype.kind != "b":
-        return x.take(index[0], axis=0)
-    *lead, last = index
-    whole = lead and all(item.__class__ is slice and item == slice(None) for item in lead)
-    if whole and hasattr(last, "dtype") and last.dtype.kind != "b":  # of a view `take` would copy all first
+    last = index[-1] if index else Ellipsis
+    if not hasattr(last, "dtype") or last.dtype.kind == "b":
+        return x[index]
+    if len(index) == 1:
+        return x.take(last, axis=0)
+    lead = index[:-1]
+    if all(item.__class__ is slice and item == slice(None) for item in lead):  # of a view `take` would copy all first
         return x.take(last, axis=len(lead)) if x.flags.c_contiguous else cupy.ascontiguousarray(x[index])
     return x[index]
 

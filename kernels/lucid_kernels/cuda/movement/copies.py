@@ -18,14 +18,15 @@ from lucid_kernels.expression import Node, Program
 
 Array = Any
 
-_MOST = 4  # arrays that are copied together: each takes registers
+#: At most as many arrays are copied together: each takes registers.
+TOGETHER = 4
 #: The dtypes of our kernels, by their codes: not complex ones.
-_KINDS = frozenset("?bBhHiIlLqQfdeE")
+KINDS = frozenset("?bBhHiIlLqQfdeE")
 
 
 def copied(x: Array, dtype: Any) -> Array:
     """`x` as `dtype` in a new row-major array."""
-    if x.dtype.char not in _KINDS or dtype.char not in _KINDS:
+    if x.dtype.char not in KINDS or dtype.char not in KINDS:
         return x.astype(dtype, order="C")
     return copy(x, launch.empty(x.shape, dtype))
 
@@ -37,7 +38,7 @@ def contiguous(x: Array) -> Array:
 
 def copy(x: Array, out: Array) -> Array:
     """`out`, into which the elements of `x`, broadcast, have been written as its dtype."""
-    if x.dtype.char not in _KINDS or out.dtype.char not in _KINDS or _overlap(x, out):
+    if x.dtype.char not in KINDS or out.dtype.char not in KINDS or _overlap(x, out):
         recording.unrepeatable()
         out[...] = x
     elif out.size and not transpose.transposed(x, out):
@@ -47,16 +48,15 @@ def copy(x: Array, out: Array) -> Array:
 
 
 def copy_each(targets: Sequence[Array], sources: Sequence[Array]) -> None:
-    """Copy arrays to others of the same shapes and dtypes, in other memory: several of one shape in one launch."""
+    """Copy arrays to others of the same shapes and dtypes, in other memory: a few of one shape in one launch."""
     first = sources[0]
-    if first.dtype.char not in _KINDS or not first.size or not 1 < len(sources) <= _MOST or any(
-            x.dtype != first.dtype or x.shape != first.shape for x in sources):
-        recording.unrepeatable()
-        for target, source in zip(targets, sources, strict=True):
-            target[...] = source
+    if first.dtype.char in KINDS and first.size and 1 < len(sources) <= TOGETHER and all(
+            x.dtype == first.dtype and x.shape == first.shape for x in sources):
+        kinds = (first.dtype,) * len(sources)
+        strides.run(launch.generated(formula.source(_as_they_are(*kinds), kinds, kinds)), targets, sources)
         return
-    kinds = (first.dtype,) * len(sources)
-    strides.run(launch.generated(formula.source(_as_they_are(*kinds), kinds, kinds)), targets, sources)
+    for target, source in zip(targets, sources, strict=True):
+        copy(source, target)
 
 
 def like(x: Array, dtype: Any) -> Array:
@@ -66,7 +66,7 @@ def like(x: Array, dtype: Any) -> Array:
 
 def fill(out: Array, value: Any) -> Array:
     """`out`, all of whose elements are `value`, a number."""
-    if out.dtype.char not in _KINDS or not isinstance(value, (int, float)):
+    if out.dtype.char not in KINDS or not isinstance(value, (int, float)):
         recording.unrepeatable()
         out[...] = value
     elif out.size:

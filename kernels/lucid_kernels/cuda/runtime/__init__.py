@@ -4,6 +4,7 @@
 `formula`: the CUDA text of a formula; needs no cupy either.
 `ctype`: the C++ names of dtypes.
 `plans`: repeats an operation that was called before without its launcher.
+`quick`: finds the plan of a usual call, by a function made for calls of its kind.
 `recording`: notes what a call launches.
 `native`: makes the calls of a plan.
 `driver`: where CUDA's functions lie.

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import cupy
@@ -56,6 +56,24 @@ def cublas_lt() -> ctypes.CDLL | None:
 def _library(name: str) -> ctypes.CDLL:
     version = cupy.cuda.runtime.runtimeGetVersion() // 1000
     return ctypes.CDLL(f"{name}64_{version}.dll" if sys.platform == "win32" else f"lib{name}.so.{version}")
+
+
+class Launch:
+    """A launch that is repeated with other arrays, in a tenth of the time of CuPy's, which looks at each argument."""
+
+    def __init__(self, kernel: Any, grid: Sequence[int], block: Sequence[int],
+                 parameters: Sequence[int | bytes | ctypes.Array[Any]]) -> None:
+        """`parameters` as `native.Program.launch` has them."""
+        self.kernel = kernel
+        self._program = native.Program()
+        self._program.launch(address("cuLaunchKernel"), kernel, grid, block, 0, parameters)
+        self._program.finish()
+        self._run = native.runner()
+
+    def __call__(self, stream: int, *pointers: int) -> None:
+        status = self._run(self._program.address, stream, *pointers)
+        if status:
+            failed(status, self._program, functools.partial(self._run, self._program.address, stream, *pointers))
 
 
 def operations() -> int | None:

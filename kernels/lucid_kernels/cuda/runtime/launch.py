@@ -251,7 +251,7 @@ def upcast_half(function: Any = None, *, statistics: tuple[int, ...] = (), like:
 _ERROR_WORDS = 6  # int32: code, unused, value (two words), limit (two words)
 _errors: list[tuple[str, type[Exception]]] = []
 _flags: dict[int, Any] = {}
-_pending: dict[int, list[Any]] = {}  # device -> streams with launches that have not been checked
+_pending: dict[int, dict[int, Any]] = {}  # device -> streams, by address, with launches that have not been checked
 
 
 def error_code(message: str, error: type[Exception] = IndexError) -> np.int32:
@@ -277,12 +277,17 @@ def error_flag() -> Any:
 
     Whoever replays a captured graph that contains such kernels calls it too, before `raise_pending`.
     """
-    flag = make_flag()
+    device = cupy.cuda.runtime.getDevice()
+    flag = _flags.get(device)
+    if flag is None:
+        flag = make_flag()
     stream = cupy.cuda.get_current_stream()
-    streams = _pending.setdefault(cupy.cuda.runtime.getDevice(), [])
-    if all(stream != other for other in streams):
-        streams.append(stream)
-    return recording.flagged(flag)
+    streams = _pending.get(device)
+    if streams is None:
+        streams = _pending[device] = {}
+    if stream.ptr not in streams:
+        streams[stream.ptr] = stream
+    return recording.flagged(flag) if recording.recorders else flag
 
 
 def raise_pending() -> None:
@@ -297,7 +302,7 @@ def raise_pending() -> None:
     current = cupy.cuda.get_current_stream()
     if device not in _pending or current.is_capturing():
         return
-    for stream in _pending[device]:
+    for stream in [*_pending[device].values()]:
         stream.synchronize()
     del _pending[device]
     flag = _flags[device]

@@ -31,6 +31,8 @@ _KINDS = {name: kind for kind, name in enumerate(_STEPS)}
 #: The functions of products, and the places of the matrices among their arguments.
 PRODUCTS = {name: tuple(place for place, kind in enumerate(_STEPS[name].replace(" ", "")) if kind == "*")
             for name in ("cublasGemmStridedBatchedEx", "cublasLtMatmul")}
+#: The places of numbers of pointers in the words of a step, by its kind.
+_PLACES = [[2 + place for place, kind in enumerate(arguments.replace(" ", "")) if kind in "*&"] for arguments in _STEPS.values()]
 
 
 def _call(name: str) -> str:
@@ -75,7 +77,11 @@ entry:
   %exclusive_at = getelementptr i64, ptr %plan, i64 1
   %exclusive = load i64, ptr %exclusive_at
   %lock = getelementptr i64, ptr %plan, i64 2
-  %first = getelementptr i64, ptr %plan, i64 3
+  %parts_at = getelementptr i64, ptr %plan, i64 3
+  %parts = load i64, ptr %parts_at
+  %part_table = getelementptr i64, ptr %plan, i64 4
+  %part_words = mul i64 %parts, 3
+  %first = getelementptr i64, ptr %part_table, i64 %part_words
   br label %read
 read:
   %i = phi i64 [2, %entry], [%i_next, %read_one]
@@ -91,6 +97,25 @@ read_one:
   %i_next = add i64 %i, 1
   br label %read
 start:
+  %j = phi i64 [0, %read], [%j_next, %start_one]
+  %starting = icmp slt i64 %j, %parts
+  br i1 %starting, label %start_one, label %unlock
+start_one:
+  %part_at = mul i64 %j, 3
+  %part = getelementptr i64, ptr %part_table, i64 %part_at
+  %part_slot_number = load i64, ptr %part
+  %whole_at = getelementptr i64, ptr %part, i64 1
+  %whole_number = load i64, ptr %whole_at
+  %offset_at = getelementptr i64, ptr %part, i64 2
+  %offset = load i64, ptr %offset_at
+  %whole_slot = getelementptr i64, ptr %pointers, i64 %whole_number
+  %whole = load i64, ptr %whole_slot
+  %part_address = add i64 %whole, %offset
+  %part_slot = getelementptr i64, ptr %pointers, i64 %part_slot_number
+  store i64 %part_address, ptr %part_slot
+  %j_next = add i64 %j, 1
+  br label %start
+unlock:
   %thread = call ptr @PyEval_SaveThread()
   %is_exclusive = icmp ne i64 %exclusive, 0
   br i1 %is_exclusive, label %wait, label %begin
@@ -186,26 +211,33 @@ class Program:
     """The steps of a plan in memory, as `run` reads them: `address` is where they lie.
 
     In front of them stand their number, whether one thread at a time may run them, and the lock for that, which is waited for
-    without the interpreter's: who holds it does not need that either.
+    without the interpreter's: who holds it does not need that either. Then the pointers into arrays of the call: how many, and
+    the number of each, that of the array, and the bytes before.
     """
 
     def __init__(self) -> None:
         self._steps: list[list[int]] = []
         self._tables: list[Any] = []
         self._alive: list[Any] = []
+        self._parts: list[tuple[int, int, int]] = []
         self.names: list[str] = []
         self._exclusive = False
         self.address = 0
 
     def launch(self, address: int, kernel: Any, grid: Sequence[int], block: Sequence[int], shared: int,
-               parameters: Sequence[int | bytes]) -> None:
-        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer or a constant's bytes."""
+               parameters: Sequence[int | bytes | ctypes.Array[Any]]) -> None:
+        """Add a launch by the driver's function at `address`; a parameter is the number of a pointer, a constant's bytes, or
+        where its bytes are read at each launch.
+        """
         table = (ctypes.c_int64 * max(1, len(parameters)))()
         for place, parameter in enumerate(parameters):
             if isinstance(parameter, bytes):
                 constant = ctypes.create_string_buffer(parameter, len(parameter) + 16)
                 self._alive.append(constant)
                 table[place] = ctypes.addressof(constant)
+            elif isinstance(parameter, ctypes.Array):
+                self._alive.append(parameter)
+                table[place] = ctypes.addressof(parameter)
             else:
                 table[place] = parameter
         self._tables.append(table)
@@ -218,6 +250,13 @@ class Program:
         for table in self._tables:
             for place, parameter in enumerate(table):
                 table[place] = numbers.get(parameter, parameter)
+        for step in self._steps:  # products name pointers among their arguments
+            for place in _PLACES[step[0]]:
+                step[place] = numbers.get(step[place], step[place])
+
+    def part(self, number: int, whole: int, offset: int) -> None:
+        """Let the pointer of this number be that of the number `whole`, so many bytes on."""
+        self._parts.append((number, whole, offset))
 
     def product(self, function: str, address: int, arguments: Sequence[int]) -> None:
         """Add a product by a library's `function` at `address`; the matrices are numbers of pointers."""
@@ -242,7 +281,8 @@ class Program:
 
     def finish(self) -> None:
         """Lay the steps out."""
-        words = [len(self._steps), self._exclusive, 0, *(word for step in self._steps for word in step)]
+        words = [len(self._steps), self._exclusive, 0, len(self._parts), *(word for part in self._parts for word in part),
+                 *(word for step in self._steps for word in step)]
         self._memory = (ctypes.c_int64 * len(words))(*words)
         self.address = ctypes.addressof(self._memory)
 

@@ -30,7 +30,7 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from lucid_kernels import tf32
-from lucid_kernels.cuda.runtime import driver, launch, native, recording, recycling
+from lucid_kernels.cuda.runtime import driver, launch, native, quick, recording, recycling
 from lucid_kernels.expression import Program
 
 ENABLED = os.environ.get("LUCID_GPU_PLANS", "1") != "0"
@@ -55,14 +55,14 @@ _NUMBERS = frozenset((float, int))
 class Plan:
     """What repeats a call: its program, rings for its new arrays, and what it returns."""
 
-    __slots__ = ("address", "allocator", "flagged", "pick", "program", "ring", "rings")
+    __slots__ = ("address", "allocator", "flagged", "pick", "program", "ring", "takes")
 
     def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
                  flagged: bool) -> None:
         """`results`: of each whether it is new, and its number among the new arrays or the arguments; None is None."""
         self.program = program
         self.address = program.address
-        self.rings = rings
+        self.takes = [ring.take for ring in rings]
         #: What is returned, of the new arrays, the arguments and None.
         places = [-1 if place is None else place[1] + (0 if place[0] else len(rings)) for place in results]
         self.pick: Callable[[tuple[Any, ...]], Any] = operator.itemgetter(*places)
@@ -85,6 +85,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
     plans: dict[Any, Any] = {}
     _caches.append(plans)
     run = native.runner()
+    functions: dict[Any, Callable[..., Any]] = {}  # by the form of a call and the classes of its operands
 
     @functools.wraps(kernel)
     def call(*arrays: Any, **attributes: Any) -> Any:
@@ -125,6 +126,25 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         if status:
                             driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, bits, address))
                         return result
+        if moves or _several or recording.recorders:
+            return general(arrays, attributes)
+        operands, form = arrays, quick.PLAIN
+        others: tuple[tuple[str, Any], ...] = ()
+        if attributes:
+            out = attributes.get("out")
+            if out is None:
+                others, form = tuple(attributes.items()), quick.ATTRIBUTES
+            else:
+                others = () if len(attributes) == 1 else tuple([item for item in attributes.items() if item[0] != "out"])
+                written = out if out.__class__ is tuple else (out,)
+                operands, form = (*arrays, *written), quick.OUT + len(written)
+        kinds = (*map(type, operands), form)
+        function = functions.get(kinds)
+        if function is None:
+            function = functions[kinds] = quick.function((*map(type, operands),), form, known) or handed_on
+        return function(operands, others, arrays, attributes)
+
+    def handed_on(operands: Any, others: Any, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         return general(arrays, attributes)
 
     def general(arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -157,39 +177,39 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                     key.append((array.__class__, str(array)))
             else:
                 return kernel(*arrays, **attributes)
-        if attributes and not moves and "out" not in attributes and 0.0 not in attributes.values() and (
-                _PLAIN.issuperset(map(type, attributes.values()))):
-            key += tuple(attributes.items()), tf32.convolutions  # as below, in a third of the time
-        elif attributes:
-            for name, value in attributes.items():
-                kind = value.__class__
-                if name == "out":
-                    if value is None:
+        if attributes:
+            out = attributes.get("out")
+            others = attributes
+            if moves or out is not None:
+                others = dict(attributes)
+                if out is not None:
+                    del others["out"]
+                for name in moves:
+                    if name in others:
+                        key.append(name)
+                        moving.append((others.pop(name) + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
+            if not _PLAIN.issuperset(map(type, others.values())):
+                return kernel(*arrays, **attributes)
+            key += tuple(others.items()), tf32.convolutions
+            if out is not None:
+                key.append("out")
+                for array in out if out.__class__ is tuple else (out,):
+                    if array is None:
+                        key.append(None)
                         continue
-                    key.append("out")
-                    for array in value if kind is tuple else (value,):
-                        if array is None:
-                            key.append(None)
-                            continue
-                        if array.__class__ is not _ndarray:
-                            return kernel(*arrays, **attributes)
-                        key += array.shape, array.dtype.char
-                        pointer = array.data.ptr
-                        if not array._c_contiguous:
-                            key += "strides", array.strides
-                            pointer -= _before(array.shape, array.strides)
-                        misaligned |= pointer
-                        pointers.append(pointer)
-                        given.append(array)
-                elif name in moves:
-                    key.append(name)
-                    moving.append((value + _HALF) % (2 * _HALF) - _HALF)  # the same 64 bits as a signed number
-                elif kind not in _PLAIN:
-                    return kernel(*arrays, **attributes)
-                else:
-                    # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
-                    key += name, str(value) if kind is float and not value else value
-            key.append(tf32.convolutions)
+                    if array.__class__ is not _ndarray:
+                        return kernel(*arrays, **attributes)
+                    key += array.shape, array.dtype.char
+                    pointer = array.data.ptr
+                    if not array._c_contiguous:
+                        key += "strides", array.strides
+                        pointer -= _before(array.shape, array.strides)
+                    misaligned |= pointer
+                    pointers.append(pointer)
+                    given.append(array)
+            # Numbers of several types are equal, and launchers make the same of them, but for the sign of zero.
+            if 0.0 in others.values():  # or 0, or False
+                key += [str(value) for value in others.values() if value.__class__ is float and not value]
         if bits and not (given and _packed(bits, given)):
             return kernel(*arrays, **attributes)
         if misaligned & 15:
@@ -209,8 +229,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             return kernel(*arrays, **attributes)
         pointers += bits
         new = []
-        for ring in plan.rings:
-            array, pointer = ring.take()
+        for take in plan.takes:
+            array, pointer = take()
             new.append(array)
             pointers.append(pointer)
         if plan.flagged:
@@ -221,7 +241,14 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             driver.failed(status, plan.program, functools.partial(run, plan.address, key[0], *pointers))
         return plan.pick((*new, *given, None))
 
+    known = {"general": general, "plans": plans, "run": run, "stream": _stream, "allocator": _allocator, "tf32": tf32,
+             "failed": driver.failed, "partial": functools.partial, "flag": launch.error_flag}
     return call
+
+
+def repeats() -> bool:
+    """Whether launches may be repeated that CuPy has made once: not while a call is recorded."""
+    return ENABLED and not recording.recorders
 
 
 @functools.lru_cache(4096)
@@ -272,7 +299,7 @@ def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attribu
         return result
     if len(plans) >= MOST_PLANS:
         plans.clear()
-    plan = _plan(record, result, given, pointers, len(bits), key[0], [name for name in attributes if name in moves])
+    plan = _plan(record, result, given, pointers, len(bits), key[0], [name for name in moves if name in attributes])
     if plan and before is not None and driver.operations() != before + len(record.steps):
         raise AssertionError(f"{kernel.__name__}: CuPy has done what a plan does not repeat; launchers say so by `unrepeatable`")
     plans[key] = plan
@@ -292,16 +319,27 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     fresh = {array.data.ptr: array for array in record.arrays if array.size}
     made: list[Any] = []  # new arrays in the order of their pointers
     numbers = {pointer: number for number, pointer in reversed([*enumerate(pointers)])}
+    # What comes after the arrays: the flag, what moves, and pointers into new arrays; numbered from the end until all are known.
+    last = native.MOST_POINTERS - 1
+    parts: list[tuple[int, int]] = []  # the number of the array, and the bytes before
+
+    def number_of_new(pointer: int) -> int:
+        if pointer not in numbers:
+            numbers[pointer] = known + len(made)
+            made.append(fresh[pointer])
+        return numbers[pointer]
 
     def number_of(pointer: int) -> int | None:
         if pointer not in numbers:
             if pointer in fresh:
-                numbers[pointer] = known + len(made)
-                made.append(fresh[pointer])
-            elif record.flag is not None and pointer == record.flag.data.ptr:
-                return native.MOST_POINTERS - 1
-            else:
+                return number_of_new(pointer)
+            if record.flag is not None and pointer == record.flag.data.ptr:
+                return last
+            whole = next((first for first, array in fresh.items() if first < pointer < first + array.nbytes), None)
+            if whole is None:
                 return None
+            parts.append((number_of_new(whole), pointer - whole))
+            numbers[pointer] = last - len(moving) - len(parts)
         return numbers[pointer]
 
     many = result.__class__ is tuple
@@ -324,15 +362,16 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
         number = number_of(pointer)
         assert number is not None
         results.append((True, number - known))
-    # What comes after the arrays: the flag and what moves.
-    last = native.MOST_POINTERS - 1
     program = _program(record, number_of, {id(number): last - 1 - moving.index(name) for name, number in record.moving})
     if program is None:
         return False
     count, flagged = known + len(made), record.flag is not None
-    if count + flagged + len(moving) >= last - len(moving):
+    after = count + flagged
+    if after + len(moving) + len(parts) >= last - len(moving) - len(parts):
         return False
-    program.move({last: count, **{last - 1 - place: count + flagged + place for place in range(len(moving))}})
+    program.move({last: count, **{last - 1 - place: after + place for place in range(len(moving) + len(parts))}})
+    for place, (number, offset) in enumerate(parts):
+        program.part(after + len(moving) + place, number, offset)
     program.finish()
     device = _device()
     rings = [recycling.ring(array.shape, array.dtype, stream, device, None if array._c_contiguous else array.strides)

@@ -4,15 +4,19 @@ A table that is asked for again is there still, and only what has changed in it 
 """
 from __future__ import annotations
 
+import ctypes
+import functools
 import struct
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from operator import eq
 from typing import Any
 
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import driver, launch, plans
 
 _WORDS = 256  # of a launch, as in the source: 2 of the 4 KiB that its arguments may have
 _MOST = 256  # tables
@@ -56,12 +60,40 @@ def table(key: Any, words: list[int]) -> Any:
 
 def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
     """Write words to an array that holds `old` already; parts that are the same are left alone."""
-    for start in range(0, len(words), _WORDS):
-        part = words[start : start + _WORDS]
-        if part == old[start : start + _WORDS]:
+    begin, end = 0, len(words)
+    if len(old) == end:
+        same = [*map(eq, words, old)]
+        begin = same.index(False) if False in same else end
+        while end > begin and same[end - 1]:
+            end -= 1
+    for start in range(begin, end, _WORDS):
+        part = words[start : min(start + _WORDS, end)]
+        if part == old[start : start + len(part)]:
             continue
-        launch.kernel("store_words", "store_words")(
-            (1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+        kernel = launch.kernel("store_words", "store_words")
+        if not plans.repeats():
+            kernel((1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+            continue
+        device = cupy.cuda.runtime.getDevice()
+        with _lock:
+            storing = _storing.get(device)
+            if storing is None or storing.launch.kernel is not kernel:
+                storing = _storing[device] = _Storing(kernel)
+            storing.words[: len(part)] = [*part]
+            storing.count[0] = len(part)
+            storing.launch(cupy.cuda.get_current_stream().ptr, array.data.ptr + 8 * start)
+
+
+class _Storing:
+    """The launch that writes words, and where it reads them."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.words, self.count = (ctypes.c_int64 * _WORDS)(), (ctypes.c_int32 * 1)()
+        self.launch = driver.Launch(kernel, (1,), (_WORDS,), (0, self.count, self.words))
+
+
+_storing: dict[int, _Storing] = {}  # by device
+_lock = threading.Lock()
 
 
 def store_at_once(array: Any, words: Sequence[int]) -> None:
@@ -76,4 +108,9 @@ def carried(kind: str, numbers: Sequence[Any], count: int) -> Any:
 
     It has no fields: NumPy would describe them for each launch, which takes it longer than all else here.
     """
-    return np.frombuffer(struct.pack(f"{len(numbers)}{kind}", *numbers).ljust(8 * count, b"\0"), f"V{8 * count}")
+    return np.frombuffer(struct.pack(f"{len(numbers)}{kind}", *numbers).ljust(8 * count, b"\0"), _bytes(8 * count))
+
+
+@functools.cache
+def _bytes(count: int) -> np.dtype:
+    return np.dtype(f"V{count}")

@@ -11,6 +11,7 @@ from ....autograd.calls import operation, single_op
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_composed, is_grad_enabled
 from ....autograd.op import Vjp
+from ....autograd.seed import is_one
 from ....backends import run
 from ....tensor import Tensor
 from ..._operands import is_differentiated, require_tensor
@@ -93,8 +94,10 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
     def vjp(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
         if not is_composed():
-            if g._array.__class__ is np.ndarray and g._array.size == 1 and not _recording.under_way and g.item() == 1:
-                return kept[0], None, None  # half of the time: a pass over memory less. On a GPU this check would wait for it.
+            # Half of the time: a pass over memory less. To look at the element would wait for a GPU.
+            if g._array.size == 1 and not _recording.under_way and (
+                    g.item() == 1 if g._array.__class__ is np.ndarray else is_one(g)):
+                return kept[0], None, None
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, with log_softmax.
         x = saved()
