@@ -96,7 +96,8 @@
 // __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
 #include "halves.cuh"
 
-constexpr int rows_of(int V, int C, int S) { return S > 1 || C == 8 || (V > 1 && C > 1) ? 4 : 8; }
+// More would spill registers where there are many weights.
+constexpr int rows_of(int V, int C, int K, int S) { return S > 1 || C == 8 || (V > 1 && (C > 1 || K == 7)) ? 4 : 8; }
 
 // What a thread computes: C columns, of a strip of rows, of an image and a channel, or of V > 1 channels that lie last.
 template <int V> struct Place {
@@ -150,7 +151,7 @@ template <int V, int N, typename T> __device__ __forceinline__ void store_row(T*
   for (int i = 0; i < N * V; i += AT_ONCE) store<AT_ONCE>(to + (i64)(i / V) * step, from + i);
 }
 
-template <typename T, int V, int C, int K, int S, int R = rows_of(V, C, S)>
+template <typename T, int V, int C, int K, int S, int R = rows_of(V, C, K, S)>
 __global__ void __launch_bounds__(256, 1)
 depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, int has_bias, T* __restrict__ y,
           unsigned threads, int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
@@ -196,7 +197,7 @@ depthwise(const T* __restrict__ x, const T* __restrict__ weight, const T* __rest
 // The gradient of the input. Pixel p of the padded image is reached by the taps k with (p - k) % S == 0, from result (p - k) / S: a
 // thread computes squares of the S x S pixels that differ in which taps reach them. P is pad % S, so that their taps are known
 // here: pixel e of square q has p = (q + pad / S) * S + P + e, and its taps are d * S + P + e, from the results q + pad / S - d.
-template <typename T, int V, int C, int K, int S, int P, int R = rows_of(V, C, S)>
+template <typename T, int V, int C, int K, int S, int P, int R = rows_of(V, C, K, S)>
 __global__ void __launch_bounds__(256, 1)
 depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx, unsigned threads, int channels,
                      int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
@@ -262,7 +263,7 @@ depthwise_grad_input(const T* __restrict__ g, const T* __restrict__ weight, T* _
 }
 
 // The gradient of the weight, of planes. A block sums over a slice of all results of one channel; parts is (slices, weights).
-template <typename T, int C, int K, int S, int R = rows_of(1, C, S)>
+template <typename T, int C, int K, int S, int R = rows_of(1, C, K, S)>
 __global__ void __launch_bounds__(256, 1)
 depthwise_grad_weight(const T* __restrict__ g, const T* __restrict__ x, Accumulator<T>* __restrict__ parts, int slices, int batch,
                       int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {
@@ -317,7 +318,7 @@ depthwise_grad_weight(const T* __restrict__ g, const T* __restrict__ x, Accumula
 
 // The same of images whose channels lie last. Blocks of (lanes, groups) threads: a lane has V channels, and groups walk over the
 // results of their slice side by side. C columns, of which there may be fewer in the end.
-template <typename T, int K, int S, int V = 2, int C = 4, int R = 4>
+template <typename T, int K, int S, int V = 2, int C = K == 3 ? 4 : K == 5 ? 2 : 1, int R = K == 7 ? 2 : 4>
 __global__ void __launch_bounds__(256, 1)
 depthwise_grad_weight_last(const T* __restrict__ g, const T* __restrict__ x, Accumulator<T>* __restrict__ parts, int slices, int batch,
                            int channels, int in_h, int in_w, int out_h, int out_w, int pad_h, int pad_w) {

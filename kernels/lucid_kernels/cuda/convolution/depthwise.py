@@ -20,6 +20,7 @@ _WINDOWS = {(3, 1), (3, 2), (5, 1), (5, 2), (7, 1)}  # side and stride, as depth
 _COLUMNS: dict[tuple[int, str], tuple[int, ...]] = {
     (1, "f"): (4, 2), (1, "e"): (8, 4), (1, "E"): (8, 4), (2, "f"): (2,), (2, "e"): (4,), (2, "E"): (4,)}
 _PAIR = 2  # neighbouring channels that a thread sums the gradient of the weight of, where they lie last
+_STRIP_LAST = {3: (4, 4), 5: (4, 2), 7: (2, 1)}  # and the rows and columns of results of which it does at a time
 _LARGEST = 1 << 31  # the kernels count threads, and pixels of a channel, in 32 bits
 # Blocks of a weight gradient, two waves on a large chip and one; constants, so that results do not vary.
 _SLICED, _SLICED_LAST = 1 << 10, 1 << 8
@@ -42,9 +43,9 @@ def _pack(dtype: Any, kernel: int) -> int:
     return 4 if dtype.char in "eE" and kernel == 3 else 2
 
 
-def _rows(pack: int, columns: int, stride: int) -> int:
+def _rows(pack: int, columns: int, kernel: int, stride: int) -> int:
     """Rows that a thread computes, rows_of in depthwise.cu: of results, or of squares of as many pixels as the stride has."""
-    return 4 if stride > 1 or columns == 8 or (pack > 1 and columns > 1) else 8
+    return 4 if stride > 1 or columns == 8 or (pack > 1 and (columns > 1 or kernel == 7)) else 8
 
 
 def _columns(large: Any, small: Any, pack: int, kernel: int, stride: int, padding: Pair) -> int:
@@ -78,7 +79,7 @@ def _launch(name: str, arrays: tuple[Any, ...], weight: Any, size: tuple[int, ..
             numbers: tuple[int, ...], geometry: tuple[int, ...]) -> None:
     """Launch a kernel with a thread for each strip of rows and columns of `size` results, or squares; image and channels."""
     channels, kernel = weight.shape[0], weight.shape[2]
-    strips = launch.ceil_div(size[0], _rows(pack, columns, numbers[0])) * (size[1] // columns)
+    strips = launch.ceil_div(size[0], _rows(pack, columns, kernel, numbers[0])) * (size[1] // columns)
     threads = arrays[0].shape[0] * (channels // pack) * strips
     weight = copies.contiguous(weight.reshape(channels, kernel * kernel).T if pack > 1 else weight)
     values = ", ".join(map(str, (pack, columns, kernel, *numbers)))
@@ -135,13 +136,14 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
         packs = channels // _PAIR
         lanes = min(32, 1 << (packs - 1).bit_length())
         across, block = launch.ceil_div(packs, lanes), (lanes, launch.BLOCK // lanes)
-        items = batch * launch.ceil_div(out_h, 4) * launch.ceil_div(out_w, 4)
+        strip = _STRIP_LAST[kernel]
+        items = batch * launch.ceil_div(out_h, strip[0]) * launch.ceil_div(out_w, strip[1])
         slices = max(1, min(_SLICED_LAST // across, items // (2 * block[1])))
         name = f"depthwise_grad_weight_last<{launch.ctype(g.dtype)}, {kernel}, {step}>"
     else:
         g, x = copies.contiguous(g), copies.contiguous(x)
         columns, across, block = _columns(x, g, 1, kernel, step, padding), channels, (launch.BLOCK, 1)
-        items = batch * launch.ceil_div(out_h, _rows(1, columns, step)) * (out_w // columns)
+        items = batch * launch.ceil_div(out_h, _rows(1, columns, kernel, step)) * (out_w // columns)
         slices = max(1, min(_SLICED // channels, items // _LEAST_ITEMS))
         name = f"depthwise_grad_weight<{launch.ctype(g.dtype)}, {columns}, {kernel}, {step}>"
     parts = launch.empty((slices, *weight_shape), np.float32)
