@@ -142,7 +142,7 @@ rows(typename Op::Result* y, typename Op::Second* second, void* parts, const typ
   reduce_rows<Op>(y, second, parts, x, kept, reduced, outputs, groups, chunk, p, q);
 }
 template <typename Op, int N>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, N > 1 ? 2 : 0)
 columns(typename Op::Result* y, typename Op::Second* second, void* parts, const typename Op::Element* x, Layout<2> kept,
         Layout<1> reduced, i64 outputs, i64 length, i64 chunk, double p, double q) {
   reduce_columns<Op, N>(y, second, parts, x, kept, reduced, outputs, length, chunk, p, q);
