@@ -141,15 +141,16 @@ rows(typename Op::Result* y, typename Op::Second* second, void* parts, const typ
      Layout<1> reduced, i64 outputs, i64 groups, i64 chunk, double p, double q) {
   reduce_rows<Op>(y, second, parts, x, kept, reduced, outputs, groups, chunk, p, q);
 }
+// With N > 1 ptxas would spill for more threads than a multiprocessor gets: its two blocks have enough loads on their way.
 template <typename Op, int N>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, N > 1 ? 2 : 0)
 columns(typename Op::Result* y, typename Op::Second* second, void* parts, const typename Op::Element* x, Layout<2> kept,
         Layout<1> reduced, i64 outputs, i64 length, i64 chunk, double p, double q) {
   reduce_columns<Op, N>(y, second, parts, x, kept, reduced, outputs, length, chunk, p, q);
 }
 
 // The results from the accumulators of all chunks: blockDim.y threads for each, which take turns. Extremes of doubles spill 8 bytes on
-// sm_80, where the compiler keeps to 32 registers; a few results do that once.
+// sm_80 and sm_100; a few results do that once.
 template <typename Op>
 __global__ void __launch_bounds__(512)
 combine(typename Op::Result* y, typename Op::Second* second, const void* parts, Layout<2> kept, i64 outputs, i64 chunks, double p,

@@ -9,7 +9,8 @@ template <int N> constexpr int most_packs = N <= 4 ? 8 : 32 / N;
 // row (`Slices<true>`). The first KEPT ones, at most 32 elements or 8 packs of all arrays, stay in registers, so that the next pass
 // reads only the rest of a long row again. A row is a multiple of N long; with N > 1 it starts at a multiple of 16 bytes.
 template <typename T, int N, int ARRAYS = 1, int KEPT = most_packs<N> / ARRAYS> struct Rows {
-  static constexpr int AT_ONCE = N == 1 ? 8 : 2;  // packs of the rest that are on their way
+  // Packs of the rest that are on their way, of each array.
+  static constexpr int AT_ONCE = (N > 1 ? 2 : sizeof(T) > 4 ? 4 : 8) / ARRAYS;
   mutable Pack<T, N> kept[ARRAYS][KEPT];
   const T* row[ARRAYS];
   i64 width;
