@@ -19,7 +19,7 @@ def one(array: Any) -> Tensor:
 
 
 def is_one(gradient: Tensor) -> bool:
-    """Whether a gradient is the last `one`, and nobody has written to it: a hook may. False where another thread made one since."""
+    """Whether a gradient is the last `one`, and nobody has written to it, as a hook may. False if another thread has made one."""
     if _last is None or _last() is not gradient:
         return False
     box = gradient._version_box
