@@ -117,8 +117,11 @@ conv_grad_weight(const typename Kind::Element* __restrict__ g, const typename Ki
   const int first_row = row_tile * BM, first_column = (blockIdx.x - row_tile * column_tiles) * BN;
   const int begin = slice * slabs_per_slice * 32, slabs = max(0, min(slabs_per_slice, (pixels - begin + 31) / 32));
 
-  // ---- copies: a thread has one pixel of a slab, and of it every LANES-th chunk of the rows and of the columns
-  const int own = threadIdx.x / LANES, lane_of = threadIdx.x % LANES;
+  // ---- copies: a thread has one pixel of a slab, and of it every LANES-th chunk of the rows and of the columns. Where eight threads
+  // have two pixels, those are 2 apart, or 4 where they are swizzled: so they lie in different banks.
+  constexpr int APART = LANES == 4 ? WARPGROUPS ? 2 : 1 : 0;
+  const int turn = threadIdx.x / LANES, lane_of = threadIdx.x % LANES;
+  const int own = (turn & ~(1 | 1 << APART)) | (turn & 1) << APART | (turn >> APART & 1);
   int p = begin + own;
   Pixel at(p, out_d, out_h, out_w);
   int shift[B_COPIES], taps[B_COPIES];  // of a chunk of columns: how far it lies from the pixel, and its tap in 7, 12 and 12 bits

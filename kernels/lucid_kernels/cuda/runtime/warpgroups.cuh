@@ -41,7 +41,8 @@ LUCID_WARPGROUP(warpgroup_tf32, mma_tf32)
 LUCID_WARPGROUP(warpgroup_float16, mma_float16)
 LUCID_WARPGROUP(warpgroup_bfloat16, mma_bfloat16)
 #undef LUCID_WARPGROUP
-#elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#else
+  #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // What this thread has copied to shared memory is there for the products of all, behind the next barrier.
 __device__ __forceinline__ void copies_for_warpgroups() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ __forceinline__ void warpgroup_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -95,7 +96,7 @@ LUCID_WARPGROUP(warpgroup_bfloat16, "k16", "bf16.bf16", ", 0, 0", ", 1, 1")
 #undef LUCID_REGISTERS_32
 #undef LUCID_SUM4
 #undef LUCID_SUM
-#else
+  #else
 __device__ __forceinline__ void copies_for_warpgroups() {}
 __device__ __forceinline__ void warpgroup_begin() {}
 __device__ __forceinline__ void warpgroup_commit() {}
@@ -106,4 +107,5 @@ LUCID_WARPGROUP(warpgroup_tf32)
 LUCID_WARPGROUP(warpgroup_float16)
 LUCID_WARPGROUP(warpgroup_bfloat16)
 #undef LUCID_WARPGROUP
+  #endif
 #endif
