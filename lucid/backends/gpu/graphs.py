@@ -105,7 +105,14 @@ class Graph:
         self._kept: list[Any] = []  # arrays that were made for it, out of its pool
 
     def begin(self) -> None:
-        """Capture what is asked for from now on. Raises CuPy's errors."""
+        """Capture what is asked for from now on. Raises CuPy's errors.
+
+        What was asked for before is waited for: its memory may be free again, and tables are written there at once, in another
+        stream (`words.store_at_once`).
+        """
+        current = cupy.cuda.get_current_stream()
+        if not current.is_capturing():
+            current.synchronize()
         allocator = cupy.cuda.using_allocator(self.pool.malloc)
         self._entered = [self._stream, allocator]
         self._stream.__enter__()

@@ -267,6 +267,7 @@ def test_a_captured_step_counts_and_reads_what_is_kept(cp, kernels):
         kept, arrays = kernels.Numbers(), [a for row in rows for a in row]
         options = [0.1, 0, 0, 0.9, 0.99, 1e-8, 0, 0]
         pool = cp.cuda.MemoryPool()  # what is captured keeps its memory
+        stream.synchronize()  # what is written at once, in another stream, is written after all that was asked for
         with cp.cuda.using_allocator(pool.malloc):
             stream.begin_capture()
             kernels.step(*arrays, rule="Adam", counts=counts, options=options, kept=kept)

@@ -51,20 +51,22 @@ template <bool PLAIN> struct Problem {
     if (mask_kind == 2) return scaled + to_float(static_cast<const __half*>(mask)[at]);
     return scaled + to_float(static_cast<const __nv_bfloat16*>(mask)[at]);
   }
-  // 2^((score - shift) after), by the `level` of the shift. Of halves that is an exponent, which leaves one instruction before
-  // the power: that it is rounded multiplies all probabilities of a query alike. From scores of float the shift is subtracted.
+  // 2^((score - shift) after), by the `level` of the shift. That is an exponent where a product of halves is the score, which
+  // leaves one instruction before the power. From scores of float, and from those with a mask, which may be as low as the least
+  // number of all keys, the shift is subtracted: a level would be rounded by more than an exponent can take.
+  template <typename T> static constexpr bool HAS_EXPONENTS = PLAIN && !Number<T>::SPLIT;
   template <typename T> __device__ __forceinline__ float level(float shift) const {
-    return Number<T>::SPLIT ? shift : shift * after;
+    return HAS_EXPONENTS<T> ? shift * after : shift;
   }
   template <typename T> __device__ __forceinline__ float power(float score, float level) const {
-    return exp2f(Number<T>::SPLIT ? (score - level) * after : fmaf(score, after, -level));
+    return exp2f(HAS_EXPONENTS<T> ? fmaf(score, after, -level) : (score - level) * after);
   }
-  // The same times `factor`, which is in the level of halves.
+  // The same times `factor`, which is in the level where that is an exponent.
   template <typename T> __device__ __forceinline__ float level(float shift, float factor) const {
-    return Number<T>::SPLIT ? shift : shift * after - log2f(factor);
+    return HAS_EXPONENTS<T> ? shift * after - log2f(factor) : shift;
   }
   template <typename T> __device__ __forceinline__ float power(float score, float level, float factor) const {
-    return Number<T>::SPLIT ? power<T>(score, level) * factor : power<T>(score, level);
+    return HAS_EXPONENTS<T> ? power<T>(score, level) : power<T>(score, level) * factor;
   }
   // The factors of the probabilities of two neighbours in the row-major matrix of all probabilities, of which each has a word: a
   // product, not a choice, so that a dropped NaN gives NaN.

@@ -264,7 +264,7 @@ flash_attention_dots(const T* __restrict__ g, STRIDES(g), const T* __restrict__ 
   if (row < rows && threadIdx.x % LANES == 0) dots[row] = sum;
 }
 
-// Halves have the factor of a query in its level: see `Problem::level`.
+// The factor of a query may be in its level: see `Problem::level`.
 template <typename T, int WIDTH, int BLOCKS, int WARPS, int LINES, int COLUMNS, bool PLAIN>
 __global__ void __launch_bounds__(WARPS * 32, 1)
 flash_attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, STRIDES(g), const float* __restrict__ shifts,
