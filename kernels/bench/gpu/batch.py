@@ -146,9 +146,10 @@ class Batch:
             yield update
 
     def name(self) -> str:
-        """The beginning of the files' names: the day and the GPU."""
+        """The beginning of the files' names: the time of its start and the GPU."""
         words = re.sub(r"[^a-z0-9]+", "-", str(self.document["environment"]["gpu"]).lower()).strip("-")
-        return f"{self.document['date'][:10]}-{words}-batch"
+        start = datetime.datetime.fromisoformat(self.document["date"])
+        return f"{start:%Y-%m-%d-%H%M}-{words}-batch"
 
     def save(self) -> None:
         """Write what is there: the JSON, a table to read, and beside it the tuning table where one was written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from lucid_kernels.measuring.timing import FAKE
@@ -30,8 +31,10 @@ def variables(chosen: str) -> dict[str, str]:
     return found
 
 
+@functools.cache
 def prepare() -> None:
-    """Let `import cupy` give what belongs to the place. Called before anything imports it, in each process."""
+    """Let `import cupy` give what belongs to the place. Called before anything imports it, in each process; a second call does
+    nothing."""
     if place() == STUB:
         from bench.host import stub
 
