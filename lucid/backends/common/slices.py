@@ -13,7 +13,6 @@ Array = Any
 Kernel = Callable[..., Any]
 
 
-
 def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Kernel]:
     """`new(shape, dtype)` is an array, `fill(target, number)` and `add(target, source)` write one, `copy(targets, sources)`
     several.
