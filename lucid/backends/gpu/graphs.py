@@ -111,7 +111,7 @@ class Graph:
         stream (`words.store_at_once`).
         """
         current = cupy.cuda.get_current_stream()
-        if not current.is_capturing():
+        if not (current.ptr and current.is_capturing()):
             current.synchronize()
         allocator = cupy.cuda.using_allocator(self.pool.malloc)
         self._entered = [self._stream, allocator]
