@@ -8,7 +8,6 @@ operations.
 `lr_scheduler`: schedules.
 `swa_utils`: averaged weights.
 `_multi_tensor`: a step of many parameters with one kernel.
-`_repeated`: a step on a GPU that repeats the last one, with other gradients.
 `_gpu`: the same on a GPU, for all optimizers but `adafactor`, `lbfgs` and `muon`.
 `_captured`: that in a CUDA graph.
 `_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.

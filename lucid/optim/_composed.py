@@ -12,7 +12,6 @@ from ..tensor import Tensor, version_box, wrap
 from . import _gpu
 from ._complex import Copies, as_real, copy_back
 from ._fused import update
-from ._repeated import Collected
 from .optimizer import Group, Optimizer, counts_on_device
 
 State = dict[str, Any]
@@ -113,7 +112,7 @@ class ComposedOptimizer(Optimizer):
             with enable_grad():
                 loss = closure()
         for number, (group, pairs) in enumerate(self._ready()):
-            if pairs.__class__ is Collected:
+            if pairs.__class__ is _gpu.Collected:
                 _gpu.step_again(self, group, pairs)
                 continue
             left: Sequence[tuple[Tensor, Tensor]] = pairs
@@ -127,11 +126,11 @@ class ComposedOptimizer(Optimizer):
                 self._update_group(group, left)
         return loss
 
-    def _repeat(self, number: int, group: Group) -> Collected | None:
+    def _repeat(self, number: int, group: Group) -> _gpu.Collected | None:
         repeated = self.__dict__.get("_repeated", {}).get(number)
         if repeated is None or group.get("differentiable"):
             return None
-        found: Collected | None = repeated.collected(self.state, group["params"], self._moments(group))
+        found: _gpu.Collected | None = repeated.collected(self.state, group["params"], self._moments(group))
         return found
 
     def _without_sparse(self, group: Group, pairs: list[tuple[Tensor, Tensor]]) -> list[tuple[Tensor, Tensor]]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from .launched import launched
+from .runtime.launched import launched
 
 SIZES = (3, 0, 300, 1, 5000, 64)
 #: Options after the learning rate, the weight decay and whether to climb; how many moments they need, and the numbers at first.

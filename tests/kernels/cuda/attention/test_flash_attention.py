@@ -107,12 +107,18 @@ def test_what_was_measured_comes_first(flash, cp, monkeypatch, tmp_path):
         tuning.table.cache_clear(), flash._chosen.cache_clear()
 
 
-def test_more_rows_where_they_fill_the_device(flash, cp):
-    from lucid_kernels.cuda.runtime import launch
+def test_more_rows_where_they_fill_the_device(flash, cp, monkeypatch, tmp_path):
+    from lucid_kernels.cuda.runtime import launch, tuning
 
-    few, many = (flash._chosen("flash_attention", 4, 64, cp.cuda.runtime.getDevice(), True, heads, 128)
-                 for heads in (1, launch.multiprocessors()))
-    assert (few.rows, many.rows) == (64, 128)
+    monkeypatch.setattr(tuning, "FOLDER", tmp_path)  # where nothing was measured
+    try:
+        tuning.table.cache_clear(), flash._chosen.cache_clear()
+        few, many = (flash._chosen("flash_attention", 4, 64, cp.cuda.runtime.getDevice(), True, heads, 128)
+                     for heads in (1, launch.multiprocessors()))
+        assert (few.rows, many.rows) == (64, 128)
+    finally:
+        monkeypatch.undo()
+        tuning.table.cache_clear(), flash._chosen.cache_clear()
 
 
 @pytest.mark.parametrize("memory", [99 << 10, 0])

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ..launched import launched
+from ..runtime.launched import launched
 
 FLOATING = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 
