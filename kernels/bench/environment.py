@@ -120,7 +120,8 @@ def libraries(side: str) -> dict[str, Any]:
 
 def describe(device: str = "cpu") -> dict[str, Any]:
     """The machine, with its GPU where that is measured, and the commit."""
-    settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)}
+    settings = {name: value for name, value in sorted(os.environ.items())
+                if name.startswith(SETTINGS) and name != "LUCID_CACHE_DIR"}  # a folder of the machine, which changes no time
     core = os.environ.get("OPENBLAS_CORETYPE")
     return {**(gpu() if device == "gpu" else {}), "cpu": cpu_name(), "cpus": cpu_count(), "machine": platform.machine(),
             "system": platform.system(), "libc": " ".join(platform.libc_ver()), "python": platform.python_version(),

@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import signal
+import site
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,13 @@ def run_part(name: str, where: str, seconds: float, facts: dict[str, Any], folde
     last = rows.pop() if rows and "end" in rows[-1] else {
         "end": "ended: its time was over" if ended else f"FAILED: its process ended with {process.returncode}"}
     return {"rows": rows, **last, **({"output": text[-3000:]} if last["end"].startswith("FAILED") else {})}
+
+
+def _relative(text: str) -> str:
+    """`text` without the folders of the project and of Python in what tests have printed."""
+    for folder in (str(ROOT), *site.getsitepackages(), os.path.dirname(sys.executable), sys.prefix):
+        text = text.replace(f"{folder}{os.sep}", "")
+    return text
 
 
 def rows_of(path: pathlib.Path) -> list[dict[str, Any]]:
@@ -155,8 +163,8 @@ class Batch:
         """Write what is there: the JSON, a table to read, and beside it the tuning table where one was written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / self.name()
-        path.with_suffix(".json").write_text(json.dumps(self.document, indent=1, default=str) + "\n")
-        path.with_suffix(".md").write_text(tables.page(self.document) + "\n")
+        path.with_suffix(".json").write_text(_relative(json.dumps(self.document, indent=1, default=str)) + "\n")
+        path.with_suffix(".md").write_text(_relative(tables.page(self.document)) + "\n")
         table = (self.document["parts"].get("tuning", {}).get("rows") or [{}])[-1]
         if table.get("written") and self.folder != ROOT / "kernels" / "bench" / "results":
             from lucid_kernels.cuda.runtime import tuning

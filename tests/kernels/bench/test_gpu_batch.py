@@ -115,6 +115,16 @@ def test_a_failure_does_not_stop_the_others(parts: dict[str, dict[str, Any]], tm
     assert Batch(100, ["compilation"], folder=tmp_path, quiet=True).run() == 0
 
 
+def test_no_folder_of_this_machine_is_saved(parts: dict[str, dict[str, Any]], tmp_path: pathlib.Path) -> None:
+    text = f"{ROOT / 'lucid' / 'tensor.py'}:1: {pathlib.Path(np.__file__).parent / 'core.py'}:2: {sys.executable}"
+    parts["gate"] = {"rows": [{"test": "tests/a.py::b", "outcome": "failed", "when": "call", "error": text}], "end": "done"}
+    Batch(100, ["gate"], folder=tmp_path, quiet=True).run()
+    for path in tmp_path.iterdir():
+        saved = path.read_text()
+        assert str(ROOT) not in saved and sys.prefix not in saved
+        assert f"lucid/tensor.py:1: numpy/core.py:2: {pathlib.Path(sys.executable).name}" in saved
+
+
 def test_each_part_is_saved_before_the_next(parts: dict[str, dict[str, Any]], tmp_path: pathlib.Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
     answer = batch.run_part
