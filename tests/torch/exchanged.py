@@ -17,6 +17,7 @@ def encoder(**options):
 
 
 def cases():
+    torch.manual_seed(0)  # a layer norm of features that are nearly equal would make much of a last bit
     image, rows, time = x(2, 3, 6, 6), x(2, 3), x(2, 5, 3)
     query = x(2, 3, 4)
     tokens = torch.tensor([[1, 2]])
