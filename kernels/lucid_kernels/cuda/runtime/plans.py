@@ -89,7 +89,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
 
     @functools.wraps(kernel)
     def call(*arrays: Any, **attributes: Any) -> Any:
-        # One or two arrays that make another one, on the default stream: as `general`, in a third of the time.
+        # One or two arrays that make another one, on the default stream: as `quick.function`, in 0.4 us less.
         if not attributes and not _several and not recording.recorders:
             if len(arrays) == 1:
                 x = arrays[0]
