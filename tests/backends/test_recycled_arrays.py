@@ -1,6 +1,7 @@
 """Results of planned GPU operations: memory that is used again, of arrays that nobody holds, in each stream and thread."""
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -91,6 +92,7 @@ def test_memory_allocated_does_not_count_free_arrays(uncollected: None) -> None:
 
 
 def test_free_arrays_make_room_before_memory_runs_out() -> None:
+    gc.collect()
     entry = planned_relu()
     x = cupy.zeros((1 << 18,), np.float32)
     kept = [entry(x) for _ in range(6)]

@@ -40,6 +40,7 @@ def limited() -> Iterator[None]:
     import cupy
 
     gc.collect()
+    lucid.gpu.empty_cache()  # arrays kept for reuse would make room
     pool = cupy.get_default_memory_pool()
     pool.set_limit(size=pool.used_bytes() + 4 * MIB)
     yield

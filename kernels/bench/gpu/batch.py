@@ -61,7 +61,8 @@ def run_part(name: str, where: str, seconds: float, facts: dict[str, Any], folde
 
 def _relative(text: str) -> str:
     """`text` without the folders of the project and of Python in what tests have printed."""
-    for folder in (str(ROOT), *site.getsitepackages(), os.path.dirname(sys.executable), sys.prefix):
+    folders = {str(ROOT), *site.getsitepackages(), site.getusersitepackages(), os.path.dirname(sys.executable), sys.prefix}
+    for folder in sorted(folders, key=len, reverse=True):  # the inner one first: an environment may lie in the project
         text = text.replace(f"{folder}{os.sep}", "")
     return text
 
