@@ -48,7 +48,7 @@ ndarray = cupy.ndarray
 streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
 raise_pending = launch.raise_pending
 kept_numbers = multi_tensor.Numbers
-Graph, Draws, make_graph_pool, prepare_capture = graphs.Graph, graphs.Draws, graphs.make_pool, graphs.prepare
+Graph, Draws, make_graph_pool, prepare_capture = graphs.Graph, graphs.Draws, graphs.Pool, graphs.prepare
 Static, copy_into, own_copy = graphs.Static, graphs.copy_into, graphs.own_copy
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 

@@ -156,13 +156,13 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         pointers: list[int] = []
         bits: list[Any] = []
         moving: list[int] = []
-        misaligned = 0
+        misaligned, gaps = 0, False
         for array in arrays:
             if array.__class__ is _ndarray:
                 pointer = array.data.ptr
                 key += array.shape, array.dtype.char
                 if not array._c_contiguous:
-                    key += "strides", array.strides
+                    gaps = True
                     pointer -= _before(array.shape, array.strides)
                 misaligned |= pointer
                 pointers.append(pointer)
@@ -202,7 +202,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                     key += array.shape, array.dtype.char
                     pointer = array.data.ptr
                     if not array._c_contiguous:
-                        key += "strides", array.strides
+                        gaps = True
                         pointer -= _before(array.shape, array.strides)
                     misaligned |= pointer
                     pointers.append(pointer)
@@ -212,6 +212,11 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                 key += [str(value) for value in others.values() if value.__class__ is float and not value]
         if bits and not (given and _packed(bits, given)):
             return kernel(*arrays, **attributes)
+        if gaps:
+            key += "strides", tuple([None if array._c_contiguous else array.strides for array in given])
+            # Such pointers are not those of the arrays, which `quick` compares.
+            if any(pointer != array.data.ptr for pointer, array in zip(pointers, given, strict=True)):
+                key.append("backwards")
         if misaligned & 15:
             key += "aligned", tuple([pointer & 15 for pointer in pointers])
         if len(pointers) > 1 and len({*pointers}) < len(pointers):
