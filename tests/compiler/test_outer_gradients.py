@@ -478,24 +478,3 @@ def test_tensors_of_inference_mode_are_refused_as_eagerly():
         x = data(0, 4, 6) * 1
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
         run(x)
-
-
-def test_the_closure_of_an_optimizer():
-    def fitted(compiled):
-        lucid.manual_seed(0)
-        model, x, t = net(), data(0, 8, 6), labels(0, 3, 8)
-        optimizer = lucid.optim.LBFGS(model.parameters(), lr=0.5, max_iter=4, line_search_fn="strong_wolfe")
-
-        def closure():
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), t)
-            loss.backward()
-            return loss
-
-        closure = lucid.compile(closure, fullgraph=True) if compiled else closure
-        losses = [optimizer.step(closure).item() for _ in range(4)]
-        return losses, closure
-
-    (wanted, _), (found, closure) = fitted(False), fitted(True)
-    assert found == wanted
-    assert closure._replays > 4
