@@ -21,8 +21,10 @@ from .. import _recording, backends
 from .._nodes import Leaf
 from .._pytree import tree_flatten, tree_unflatten
 from ..autograd.engine import between
+from ..autograd.freeing import saves
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
+from ..autograd.node import Slot
 from ..backends import TABLES
 from ..backends.cpu import chains
 from ..backends.sizes import LARGE
@@ -538,7 +540,7 @@ class Recorder:
         before: dict[int, int] = {}
         new = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in self._known}
         differentiable = [leaf for leaf in new.values() if leaf._node is not None]
-        is_open = bool(differentiable) and (bool(self.cuts) or any(is_alive(leaf._node) for leaf in differentiable))
+        is_open = bool(differentiable) and (bool(self.cuts) or any(self._needs_the_call(leaf._node) for leaf in differentiable))
         self.is_open = is_open
         if is_open and not self._lead_to(differentiable):
             return
@@ -611,6 +613,29 @@ class Recorder:
         self.end = len(self.events)
         self.events.append(("return", outputs, spec))
         self._graded = []
+
+    def _needs_the_call(self, node: Any) -> bool:
+        """Whether a backward from `node` needs something of this very call: what its graph has saved, an argument, or a tensor
+        that the call has made.
+        """
+        watched = set(map(id, self._watched))
+        seen, stack = set(), [node]
+        while stack:
+            node = stack.pop()
+            if node is None or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if node.__class__ is Leaf:
+                if id(node.tensor()) not in watched:
+                    return True
+            elif node.__class__ is Slot:
+                stack += node.parents
+            elif node.vjp is not None:  # else it has been freed, and raises
+                kept = node.kept
+                if saves(node.vjp.__closure__ or ()) if kept is None else kept is not False:
+                    return True
+                stack += node.parents
+        return False
 
     def _lead_to(self, leaves: Sequence[Tensor]) -> bool:
         """Find what the gradients of results lead to: parameters and arguments. False, with a reason, if not to these alone."""
@@ -711,28 +736,6 @@ def owner(array: Any) -> Any:
 
 def _is_array(value: Any) -> bool:
     return value.__class__ in backends.TABLES
-
-
-def is_alive(node: Any) -> bool:
-    """Whether the graph below `node` has saved something: a backward would need the elements of this very call."""
-    from ..autograd.freeing import saves
-
-    seen, stack = set(), [node]
-    while stack:
-        node = stack.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        vjp = node.vjp
-        if vjp is not None:
-            kept = node.kept
-            if kept is None:
-                if vjp.__closure__ is not None and saves(vjp.__closure__):
-                    return True
-            elif kept is not False:
-                return True
-        stack += node.parents
-    return False
 
 
 def _has_mask(value: Any) -> bool:

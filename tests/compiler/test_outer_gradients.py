@@ -478,3 +478,38 @@ def test_tensors_of_inference_mode_are_refused_as_eagerly():
         x = data(0, 4, 6) * 1
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
         run(x)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.sum(1, keepdim=True), lambda x: x + 1, lambda x: -x.T, lambda x: (x.sum(), x + 2)])
+def test_arguments_get_gradients_through_graphs_that_have_saved_nothing(device, function):
+    def program(compiled):
+        run = compiled(function)
+
+        def call(number):
+            x = data(number, 4, 6).to(device).requires_grad_()
+            results = run(x)
+            for result in results if isinstance(results, tuple) else (results,):
+                (result * result).sum().backward(retain_graph=True)
+            return x.grad
+
+        return call
+
+    check(program, True)
+
+
+def test_a_loss_that_leads_to_an_argument_still():
+    def program(compiled):
+        @compiled
+        def step(x):
+            loss = x.sum()
+            loss.backward()
+            return loss
+
+        def call(number):
+            x = data(number, 4).requires_grad_()
+            step(x).backward()
+            return x.grad
+
+        return call
+
+    check(program, False)
