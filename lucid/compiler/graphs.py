@@ -451,12 +451,12 @@ def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
     """
     last = {symbol: line for line in lines for symbol in line.symbols}
     ones: dict[Symbol, Line] = {}
-    computed: set[Symbol | None] = set()
+    computed: set[Symbol] = set()
     changed: list[Line] = []
     for line in lines:
         event = line.event
         if event[0] == "kernel" and event[1] in _LOSSES:
-            computed.update(event[6])
+            computed.update(output for output in event[6] if output is not None)
         if line.kind != "kernel" or event[1] not in ("fill", "mul"):
             changed.append(line)
             continue
