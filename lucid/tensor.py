@@ -8,7 +8,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
 
@@ -70,6 +70,7 @@ class Answer(int):
 
 
 _YES, _NO = Answer(True), Answer(False)
+Kind = TypeVar("Kind")
 
 
 class Tensor(TensorMethods):
@@ -129,7 +130,7 @@ class Tensor(TensorMethods):
         made.requires_grad = require_grad
         return made
 
-    def as_subclass(self, cls: type) -> Any:
+    def as_subclass(self, cls: type[Kind]) -> Kind:
         """This tensor as one of class `cls`, a class derived from Tensor: a view of all of it, with its history.
 
         >>> type(lucid.ones(2).as_subclass(nn.Parameter)).__name__
@@ -264,6 +265,12 @@ class Tensor(TensorMethods):
         """
         return int(self._array.ndim)
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+
+    @overload
+    def size(self, dim: int) -> int: ...
+
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of dimension `dim`. Raises IndexError if there is no such dimension.
 
@@ -287,6 +294,12 @@ class Tensor(TensorMethods):
         return int(self._array.size)
 
     nelement = numel
+
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+
+    @overload
+    def stride(self, dim: int) -> int: ...
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours along each dimension, or along `dim`, counted in elements.
