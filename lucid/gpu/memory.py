@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import backends
 from ..backends.device import Device
@@ -18,6 +18,8 @@ __all__ = ["caching_allocator_alloc", "caching_allocator_delete", "empty_cache",
            "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats", "reset_max_memory_allocated",
            "reset_max_memory_cached", "reset_peak_host_memory_stats", "reset_peak_memory_stats",
            "set_per_process_memory_fraction"]
+
+Result = TypeVar("Result")
 
 
 def _on(device: Any) -> Any:
@@ -89,10 +91,10 @@ def reset_peak_memory_stats(device: Any = None) -> None:
             _pool().reset_peaks(index_of(device))
 
 
-def _renamed(old: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _renamed(old: str, function: Callable[[Any], Result]) -> Callable[..., Result]:
     """`function` by a name that PyTorch has given up, with a FutureWarning."""
     @functools.wraps(function)
-    def warning(device: Any = None) -> Any:
+    def warning(device: Any = None) -> Result:
         warnings.warn(f"lucid.gpu.{old} now calls lucid.gpu.{function.__name__}, which is its name.", FutureWarning, stacklevel=2)
         return function(device)
 
