@@ -78,7 +78,7 @@ def on(device: Device) -> Any:
 
 def device_of(array: Array) -> Device:
     """The GPU that holds `array`."""
-    return _DEVICES[array.device.id]
+    return _DEVICES[array.data.device_id]
 
 
 def from_host(array: np.ndarray, device: Device, non_blocking: bool = False) -> Array:
