@@ -60,6 +60,7 @@ class Recorder(Arrays):
         self.differentiates = False  # whether the function calls backward
         self.cuts: dict[int, Tensor] = {}  # arguments that were computed outside, by their nodes
         self.dropped: dict[int, list[Symbol]] = {}  # tensors whose gradients are let go before the event of this number
+        self._kinds = {np.ndarray}  # the classes of arrays that kernels have had
         self._code = code  # of the function
         self._line: ReturnLine | None = None  # that returns numbers
         self._read_from = 0  # the first event after one of them has been read
@@ -101,10 +102,11 @@ class Recorder(Arrays):
         many = result.__class__ is tuple or result.__class__ is list
         results = result if many else (result,)
         kind = result.__class__
-        if kind is not np.ndarray or name in _UNPLANNED:
+        if kind not in self._kinds or name in _UNPLANNED:
             kind = self._kind(name, arrays, attributes, results)
             if kind is None:
                 return
+            self._kinds.add(kind)
         if self.in_detail:
             self._look_at(name, kind, arrays, attributes, results)
         known = self._symbols
