@@ -58,6 +58,7 @@ class Recorder(Arrays):
         self.is_whole = self.is_settled = False  # whether those events are there, and have become part of a plan
         self.context: Any = None  # the modes of the call
         self.differentiates = False  # whether the function calls backward
+        self._is_kept = False  # whether a backward outside has left the graph as it is
         self.cuts: dict[int, Tensor] = {}  # arguments that were computed outside, by their nodes
         self.dropped: dict[int, list[Symbol]] = {}  # tensors whose gradients are let go before the event of this number
         self._kinds = {np.ndarray}  # the classes of arrays that kernels have had
@@ -540,6 +541,7 @@ class Recorder(Arrays):
     def differentiate(self, leaves: Sequence[Tensor], targets: Sequence[Tensor], up: Sequence[Any], keep: bool) -> list[Any]:
         """The gradients of `targets` from those of `leaves`, by a backward that is recorded, if it is the first one."""
         again = bool(grad_mode.get() & GRAD)
+        keep = self._is_kept = self._is_kept or keep or again  # gradients of gradients lead into the graph inside, too
         if self.reason is None and not self.is_whole:
             # Each its own array: not one that is known inside, or has been, or is that of two results.
             first = {id(each._array): number for number, each in reversed([*enumerate(up)]) if each is not None}
