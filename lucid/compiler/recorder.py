@@ -25,6 +25,7 @@ from ..backends.sizes import LARGE
 from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap
+from .anew import is_repeatable
 from .arrays import Arrays, is_array, owner, role
 from .breaks import frame_that_reads, user_frame
 from .returned import Expression, ReturnLine, Unknown, replaced, value_of
@@ -58,8 +59,10 @@ class Recorder(Arrays):
         self.is_whole = self.is_settled = False  # whether those events are there, and have become part of a plan
         self.context: Any = None  # the modes of the call
         self.differentiates = False  # whether the function calls backward
+        self._is_kept = False  # whether a backward outside has left the graph as it is
         self.cuts: dict[int, Tensor] = {}  # arguments that were computed outside, by their nodes
         self.dropped: dict[int, list[Symbol]] = {}  # tensors whose gradients are let go before the event of this number
+        self._kinds = {np.ndarray}  # the classes of arrays that kernels have had
         self._code = code  # of the function
         self._line: ReturnLine | None = None  # that returns numbers
         self._read_from = 0  # the first event after one of them has been read
@@ -101,10 +104,11 @@ class Recorder(Arrays):
         many = result.__class__ is tuple or result.__class__ is list
         results = result if many else (result,)
         kind = result.__class__
-        if kind is not np.ndarray or name in _UNPLANNED:
+        if kind not in self._kinds or name in _UNPLANNED:
             kind = self._kind(name, arrays, attributes, results)
             if kind is None:
                 return
+            self._kinds.add(kind)
         if self.in_detail:
             self._look_at(name, kind, arrays, attributes, results)
         known = self._symbols
@@ -535,18 +539,21 @@ class Recorder(Arrays):
         self.wanted = sorted(((self._target(tensor), tensor) for tensor in found.values()), key=lambda pair: pair[0])
         return True
 
-    def differentiate(self, leaves: Sequence[Tensor], targets: Sequence[Tensor], up: Sequence[Any], keep: bool) -> list[Any]:
-        """The gradients of `targets` from those of `leaves`, by a backward that is recorded, if it is the first one."""
+    def differentiate(self, leaves: Sequence[Tensor], targets: dict[Any, Tensor], up: Sequence[Any], keep: bool) -> list[Any]:
+        """The gradients of `targets`, by their nodes, from those of `leaves`; a backward that is the first one is recorded."""
         again = bool(grad_mode.get() & GRAD)
+        keep = self._is_kept = self._is_kept or keep or again  # gradients of gradients lead into the graph inside, too
+        if self.is_whole and any(a is not None and b is None for a, b in zip(up, self.given, strict=True)) and not is_repeatable(
+                self.events[:self.end + 1]):
+            self.refuse("a second backward gives gradients to results that had none in the first")
         if self.reason is None and not self.is_whole:
             # Each its own array: not one that is known inside, or has been, or is that of two results.
             first = {id(each._array): number for number, each in reversed([*enumerate(up)]) if each is not None}
             up = [each if each is None or (self.symbol(each._array) is None and first[id(each._array)] == number)
                   else wrap(backends.run("copy", (each._array,))) for number, each in enumerate(up)]
         present = [(leaf, gradient) for leaf, gradient in zip(leaves, up, strict=True) if gradient is not None]
-        wanted = {tensor._node: tensor for tensor in targets}
         outputs, gradients = zip(*present, strict=True)
-        call = functools.partial(between, outputs, gradients, wanted, again, keep)
+        call = functools.partial(between, outputs, gradients, targets, again, keep)
         if self.reason is not None or self.is_whole:
             found = call()
         else:
@@ -561,7 +568,7 @@ class Recorder(Arrays):
                         self._set(gradient._array, ("up", number))
                 with backends.observe(self.kernel):
                     found = call()
-                results = [found.get(tensor._node) for tensor in targets]
+                results = [found.get(node) for node in targets]
                 symbols = [None if each is None else self.symbol(each._array) for each in results]
                 if [each is None for each in results] != [symbol is None for symbol in symbols]:
                     self.refuse("a gradient was made outside of lucid's operations")
@@ -570,7 +577,7 @@ class Recorder(Arrays):
             finally:
                 _recording.count(-1)
                 _recording.recorder.reset(token)
-        return [found.get(tensor._node) for tensor in targets]
+        return [found.get(node) for node in targets]
 
 
 _AROUND = frozenset(("variable", "written", "requires"))  # what changes the tensors around arrays, and no elements

@@ -513,3 +513,26 @@ def test_a_loss_that_leads_to_an_argument_still():
         return call
 
     check(program, False)
+
+
+def test_a_penalty_on_a_gradient_beside_the_loss():
+    def fitted(compiled):
+        lucid.manual_seed(0)
+        model = net()
+        optimizer = lucid.optim.SGD(model.parameters(), lr=0.1)
+        run = lucid.compile(model) if compiled else model
+        found = []
+        for number in range(4):
+            x = data(number, 5, 6).requires_grad_()
+            loss = run(x).square().mean()
+            slope, = lucid.autograd.grad(loss, x, create_graph=True)
+            optimizer.zero_grad()
+            (loss + slope.square().sum()).backward()
+            optimizer.step()
+            found.append(np.concatenate([param.detach().numpy().ravel() for param in model.parameters()]))
+        return found
+
+    wanted = fitted(False)
+    with pytest.warns(UserWarning, match="differentiated again"):
+        found = fitted(True)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7)  # the loss and its penalty are added at the end

@@ -152,6 +152,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             return kernel(*arrays, **attributes)
         stream = _stream()
         key: list[Any] = [stream.ptr]
+        if key[0] and stream.is_capturing():
+            return kernel(*arrays, **attributes)
         given: list[Any] = []
         pointers: list[int] = []
         bits: list[Any] = []
@@ -226,8 +228,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         found = tuple(key)
         plan = plans.get(found)
         if plan is None:
-            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, stream, moves)
-        if plan is False or (key[0] and stream.is_capturing()):
+            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, moves)
+        if plan is False:
             return kernel(*arrays, **attributes)
         if plan.allocator is not _allocator():
             plans.clear()
@@ -288,9 +290,9 @@ def _packed(numbers: list[Any], given: list[Any]) -> bool:
 
 
 def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attributes: dict[str, Any], given: list[Any],
-           pointers: list[int], bits: list[int], stream: Any, moves: Sequence[str]) -> Any:
+           pointers: list[int], bits: list[int], moves: Sequence[str]) -> Any:
     """The result of a call that has no plan yet, which it gets."""
-    if any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
+    if any(array.size == 0 for array in given):
         return kernel(*arrays, **attributes)
     places = iter(range(len(pointers), len(pointers) + len(bits)))
     if bits:
