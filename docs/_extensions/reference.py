@@ -22,6 +22,7 @@ FOLDER = ROOT / "docs" / "reference"
 MOST_TESTS = 6
 LINE = 96
 _CODE = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
+_ADDRESS = re.compile(r"https?://[^\s()<>`]+[^\s()<>`.,;:]")
 INDEX = """# Reference
 
 Every public name, each with a page of its own: signature, what it does, source and the tests that use it.
@@ -84,7 +85,7 @@ def _markdown(docstring: str, links: dict[str, str]) -> str:
         return f"[{match[0]}]({links[full]}.md)" if full in links else match[0]
 
     parts = re.split(r"(```pycon.*?```)", text, flags=re.DOTALL)
-    return "".join(part if part.startswith("```pycon") else _CODE.sub(linked, part) for part in parts)
+    return "".join(part if part.startswith("```pycon") else _ADDRESS.sub(r"<\g<0>>", _CODE.sub(linked, part)) for part in parts)
 
 
 @functools.cache
@@ -190,7 +191,8 @@ def write(folder: pathlib.Path = FOLDER) -> int:
     for item in items:
         spaces[item.namespace].append(item)
     for space, members in spaces.items():
-        summary = (inspect.getdoc(names.namespace(space)) or "").partition("\n\n")[0] if space != "lucid" else ""
+        summary = _ADDRESS.sub(r"<\g<0>>", (inspect.getdoc(names.namespace(space)) or "").partition("\n\n")[0]
+                               ) if space != "lucid" else ""
         rows = [f"| [`{item.name.rpartition('.')[2]}`]({item.name}.md) | {_first(item)} |" for item in members]
         texts[f"namespace-{space}.md"] = (f"# {space}\n\n{summary}\n\n| name | |\n| --- | --- |\n" + "\n".join(rows)
                                           + "\n")
