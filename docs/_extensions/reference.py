@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_overloads
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "kernels"), str(ROOT / "docs")]
@@ -32,16 +32,22 @@ What an operation can do on which device stands in [the table of operations](../
 
 
 def _signature(name: str, value: Any) -> str:
-    """A call of it as Python shows it, an argument a line where it is long."""
+    """A call of it as Python shows it, or each of its overloads; of a class without the None that `__init__` returns."""
     try:
-        signature = inspect.signature(value)
-    except (TypeError, ValueError):
+        if inspect.isclass(value):
+            return _call(name, inspect.signature(value).replace(return_annotation=inspect.Signature.empty))
+        return "\n".join(_call(name, inspect.signature(each)) for each in get_overloads(inspect.unwrap(value)) or [value])
+    except (TypeError, ValueError, AttributeError):
         return f"{name}(...)"
+
+
+def _call(name: str, signature: inspect.Signature) -> str:
+    """An argument a line where it is long."""
     short = _plain(f"{name}{signature}")
     if len(short) <= LINE:
         return short
-    arguments, result = _arguments(signature), short.rpartition(" -> ")[2]
-    return f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + f") -> {result}"
+    arrow = "" if signature.return_annotation is inspect.Signature.empty else f" -> {short.rpartition(' -> ')[2]}"
+    return f"{name}(\n" + "".join(f"    {argument},\n" for argument in _arguments(signature)) + f"){arrow}"
 
 
 def _arguments(signature: inspect.Signature) -> list[str]:
