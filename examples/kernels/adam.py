@@ -35,10 +35,7 @@ class Adam(lucid.optim.Optimizer):
 
     @lucid.no_grad()
     def step(self, closure=None):
-        loss = None
-        if closure is not None:
-            with lucid.enable_grad():
-                loss = closure()
+        loss = None if closure is None else lucid.enable_grad()(closure)()
         for group, p in [(each, p) for each in self.param_groups for p in each["params"]]:
             state, (beta1, beta2) = self.state[p], group["betas"]
             if not state:
