@@ -67,6 +67,7 @@ def first_call(package: str, family: str, name: str, table: dict[str, Kernel], w
         table[name] = kernel if wrap is None else wrap(kernel)
         return table[name](*arrays, **attributes)
 
+    entry.__module__, entry.__qualname__ = f"{package}.{family}", name
     return entry
 
 
