@@ -630,6 +630,21 @@ def test_calls_that_the_template_knows_have_the_keys_of_all_others(monkeypatch: 
     assert recorded == [8]
 
 
+def test_beside_other_devices_a_plan_is_one_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_several", True)
+    recorded = _count(monkeypatch)
+    entry = plans.planned(elementwise.add)
+    x, y, out = (cupy.asarray(normal(4, 6)) for _ in range(3))
+    entry(x, y), entry(x, y, out=out)
+    monkeypatch.setattr(plans, "_stream", None)  # which `general` asks
+    for _ in range(2):
+        _same(entry(x, y), elementwise.add(x, y))
+        _same(entry(x, y, out=out), elementwise.add(x, y))
+    assert recorded == [2]
+    found = inspect.getclosurevars(entry).nonlocals["plans"]
+    assert {key[-1] for key in found} == {cupy.cuda.runtime.getDevice()}
+
+
 def test_arrays_of_any_strides_are_found_by_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
     plans.forget()
     entry, plain = _pair("add")

@@ -126,7 +126,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         if status:
                             driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, bits, address))
                         return result
-        if moves or _several or recording.recorders:
+        if moves or recording.recorders:
             return general(arrays, attributes)
         operands, form = arrays, quick.PLAIN
         others: tuple[tuple[str, Any], ...] = ()
@@ -247,7 +247,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         return plan.pick((*new, *given, None))
 
     known = {"general": general, "plans": plans, "run": run, "stream": _stream, "allocator": _allocator, "tf32": tf32,
-             "failed": driver.failed, "partial": functools.partial, "flag": launch.error_flag}
+             "several": _several, "device": _device, "failed": driver.failed, "partial": functools.partial, "flag": launch.error_flag}
     return call
 
 
