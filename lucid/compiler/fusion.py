@@ -245,7 +245,8 @@ def fused(recorder: Recorder, source: Sequence[Event], lines: Sequence[Any], fix
         for symbol in uses(event[3]):
             place = maker.get(symbol)
             if place is not None:
-                inside = isinstance(order[place], _Group) and order[place].shape == shape  # type: ignore[union-attr]
+                group = order[place]
+                inside = isinstance(group, _Group) and group.shape == shape and symbol in group.values  # and no sum
                 least = max(least, place + (not inside))
         found = next((place for place in range(least, len(order)) if isinstance(order[place], _Group)
                       and order[place].shape == shape and order[place].takes(event, program)), None)  # type: ignore[union-attr]

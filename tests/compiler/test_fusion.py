@@ -230,3 +230,18 @@ def test_activations_and_their_gradients_on_a_gpu(device, dtype, name, options):
         arguments = [(x.to(device, dtype), y.to(device, dtype)) for _ in range(2)]
         _same(*[[each.double() for each in call(*given)] for call, given in zip((compiled, function), arguments, strict=True)])
     assert {name, f"{name}_grad"} <= {name for group in fused(compiled) for name in group}
+
+
+def test_what_reads_a_total_is_behind_the_kernel_that_takes_it(monkeypatch):
+    monkeypatch.setattr(fusion, "TOTALS_FUSED_FROM", sizes.LARGE)
+
+    def function(x):
+        y = x * 2 + 1
+        return y / y.sum(), y - y.mean()
+
+    compiled = lucid.compile(function, fullgraph=True)
+    for number in range(4):
+        x = lucid.full((sizes.LARGE // 64, 64), 0.1 + number)
+        for a, b in zip(compiled(x), function(x), strict=True):
+            assert a.numpy().tobytes() == b.numpy().tobytes()
+    assert ["mul", "add", "sum"] in fused(compiled)
