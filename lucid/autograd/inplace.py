@@ -202,6 +202,11 @@ def refuse_leaf(target: Tensor, operands: Iterable[Any] = ()) -> None:
             replay(base)
 
 
+def _age(view: Tensor) -> int:
+    """When the history of a view began."""
+    return 0 if view._node is None else int(view._node.seq)
+
+
 def rebase(target: Tensor, node: Any) -> None:
     """Give `target` the history `node`, and its base and all live views of that memory a history that contains it."""
     if target._view is None:
@@ -227,8 +232,11 @@ def rebase(target: Tensor, node: Any) -> None:
     if target is not base:
         _register_once(box, target)  # one made in `no_grad` may not be
     with enable_grad():
-        for view in [reference() for reference in box.views or ()]:
+        views = [view for reference in box.views or () if (view := reference()) is not None]
+        if len(views) > 1:
+            views.sort(key=_age)  # in a set they stand as their addresses tell, in each run otherwise
+        for view in views:
             # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.
-            if view is not None and view._view is not None and view._view[0] is base:
+            if view._view is not None and view._view[0] is base:
                 again = view._view[1]
                 succeed(view, again.lost(base) if again.__class__ is Unwritable else again(base)._node)
