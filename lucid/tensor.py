@@ -8,7 +8,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class Version:
     __slots__ = ("__weakref__", "count", "inference", "stamp", "views")
 
     def __init__(self) -> None:
-        self.count = 0  # writes so far
-        self.stamp = 0  # the clock at the last write
-        self.inference = False  # made in inference_mode: must not be saved for a gradient
+        self.count: int = 0  # writes so far
+        self.stamp: int = 0  # the clock at the last write
+        self.inference: bool = False  # made in inference_mode: must not be saved for a gradient
         self.views: set[weakref.ref[Tensor]] | None = None  # live differentiable views, to rebase after a write
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -850,6 +850,12 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"lucid.Size([{', '.join(map(str, self))}])"
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+
     def __getitem__(self, index: Any) -> Any:
         part = tuple.__getitem__(self, index)
         return Size(part) if isinstance(index, slice) else part
@@ -866,7 +872,8 @@ class Size(tuple[int, ...]):
         except TypeError:
             return NotImplemented
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Size:
+        return self.__mul__(other)
 
 
 def as_class(tensor: Tensor, cls: type) -> Any:
