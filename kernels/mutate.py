@@ -7,9 +7,9 @@
     python kernels/mutate.py --kinds index --at pool2d.cu:60
     python kernels/mutate.py --seconds 240          # one bug of each family, and others as time allows, each day from another one
 
-There are two sorts: the bugs that tests/kernels/cuda/mutations_*.py declare (lucid_kernels/simulator/mutation.py), and bugs
-of well-known kinds, planted wherever the text of a kernel has a place for one (lucid_kernels/simulator/mutants.py). A missing
-barrier, atomic or write to shared memory must be noticed at every place but the exempt ones. Indices and conditions are
+There are two sorts: the bugs that tests/kernels/cuda/<package>/mutations_*.py declare (lucid_kernels/simulator/mutation.py), and
+bugs of well-known kinds, planted wherever the text of a kernel has a place for one (lucid_kernels/simulator/mutants.py).
+A missing barrier, atomic or write to shared memory must be noticed at every place but the exempt ones. Indices and conditions are
 planted on request: they are a thousand places, and some of those bugs change nothing that a caller sees. Fails when a bug is
 missed, or when a family declares none.
 """

@@ -46,7 +46,6 @@ from ._dtypes import (
     uint64,
 )
 from ._dtypes import bool_ as bool
-from ._format import set_printoptions
 from ._layout import Layout as layout
 from ._layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ._limits import can_cast, finfo, iinfo
@@ -391,6 +390,7 @@ from .ops.sorting.statistics import kthvalue, median, mode, nanmedian, nanquanti
 from .ops.sorting.unique import unique, unique_consecutive
 from .serialization import load, save
 from .tensor import Size, Tensor
+from .tensor.format import set_printoptions
 
 # Methods as functions, when all families have attached theirs.
 # isort: split

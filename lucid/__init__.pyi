@@ -80,7 +80,6 @@ from lucid._dtypes import uint16 as uint16
 from lucid._dtypes import uint32 as uint32
 from lucid._dtypes import uint64 as uint64
 from lucid._dtypes import uint8 as uint8
-from lucid._format import set_printoptions as set_printoptions
 from lucid._helpers import version as version
 from lucid._helpers.numbers import SymBool as SymBool
 from lucid._helpers.numbers import SymFloat as SymFloat
@@ -175,6 +174,7 @@ from lucid.serialization import load as load
 from lucid.serialization import save as save
 from lucid.tensor import Size as Size
 from lucid.tensor import Tensor as Tensor
+from lucid.tensor.format import set_printoptions as set_printoptions
 
 def abs(input: Any, *, out: Any = None) -> Tensor: ...
 def abs_(input: Any) -> Tensor: ...

@@ -100,7 +100,7 @@ class Leaf(GraphNode):
     parents: tuple[Any, ...] = ()
     vjp = None
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Any) -> None:
         self.seq = clock.tick()
         self.tensor = weakref.ref(tensor)  # a strong reference would be a cycle
         self.graph_info = None
@@ -128,7 +128,7 @@ class Retainer:
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Any) -> None:
         self.tensor = weakref.ref(tensor)
 
     def __call__(self, gradient: Tensor) -> None:
@@ -142,7 +142,7 @@ class Caster:
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Any) -> None:
         self.tensor = weakref.ref(tensor)
 
     def __call__(self, gradient: Tensor) -> Tensor | None:

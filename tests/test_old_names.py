@@ -64,3 +64,15 @@ def test_the_result_of_an_operation_of_an_earlier_version() -> None:
     counts = lucid.histogram(lucid.tensor([1.0, 2.0, 2.0]), 2)
     earlier = pickle.dumps(counts, protocol=2).replace(b"lucid.ops.sorting.histogram", b"lucid.ops.histogram")
     assert pickle.loads(earlier).hist.tolist() == counts.hist.tolist()
+
+
+def test_tensors_of_an_earlier_version() -> None:
+    x = lucid.arange(6.0).reshape(2, 3)
+    dense = pickle.dumps((x, x[1], x.shape), protocol=2)
+    sparse = pickle.dumps(lucid.eye(2).to_sparse(), protocol=2)
+    for new, old in ((b"clucid.tensor.pickling\nunpickle", b"clucid.tensor\n_unpickle"), (b"clucid.tensor.size\n", b"clucid.tensor\n")):
+        assert new in dense + sparse
+        dense, sparse = dense.replace(new, old), sparse.replace(new, old)
+    whole, row, shape = pickle.loads(dense)
+    assert whole.tolist() == x.tolist() and row.tolist() == [3.0, 4.0, 5.0] and shape == x.shape
+    assert pickle.loads(sparse).to_dense().tolist() == [[1.0, 0.0], [0.0, 1.0]]

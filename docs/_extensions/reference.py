@@ -132,8 +132,9 @@ def _bases() -> frozenset[type]:
 
 def _part_of(base: type, value: type) -> bool:
     """Whether a class has its methods from `base` because its own are in several files, or in private classes."""
+    package = base.__module__.rpartition(".")[0]
     return base.__module__.startswith("lucid") and (
-        base.__name__.startswith("_") or base.__module__.rpartition(".")[0] == value.__module__.rpartition(".")[0])
+        base.__name__.startswith("_") or package in (value.__module__, value.__module__.rpartition(".")[0]))
 
 
 def _methods(value: type) -> Iterable[tuple[str, Any]]:

@@ -12,6 +12,8 @@ from typing import Any
 _PUBLIC = "lucid lucid.nn.functional"
 # An old name, and where to look for what it had, in this order.
 _MOVED = dict(line.split(maxsplit=1) for line in """
+lucid._format lucid.tensor.format
+lucid._python_data lucid.tensor.python_data
 lucid.nn.uninitialized lucid.nn.parameter
 lucid.nn.modules._loading lucid.nn.modules.module.loading
 lucid.nn.modules._state_dict lucid.nn.modules.module.state_dict

@@ -556,11 +556,11 @@ def _private(array: Any, handed_out: dict[int, Any], like: Any = None) -> Any:
         axes = memory_axes(like)
         if not like.transpose(axes).flags.c_contiguous:
             axes = None
-    ordered = array if axes is None else array.transpose(axes)
+    ordered = array if axes is None else backends.run("transpose", (array,), {"axes": axes})
     if key in handed_out or not ordered.flags.c_contiguous:
         array = backends.run("copy", (ordered,))
         if axes is not None:
-            array = array.transpose(inverse(axes))
+            array = backends.run("transpose", (array,), {"axes": inverse(axes)})
         root = _root(array)
         key = id(root)
     handed_out[key] = root

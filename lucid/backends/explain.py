@@ -6,6 +6,7 @@ same parts, each of which says so when it has computed the result.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -38,7 +39,8 @@ class Explanation(NamedTuple):
 def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu", layout: str = "contiguous", out: bool = False
             ) -> Explanation:
     """What computes operation `name` for arrays of `dtype` and `shape`, with `layout` in memory, on `device`; with `out`, written
-    into memory that is there already. Raises KeyError for an operation that is none.
+    into memory that is there already. Raises KeyError for an operation that is none, and TypeError for one without a function for
+    `dtype`.
 
     Of operations that are not elementwise, only where their entry of the table comes from.
     """
@@ -47,7 +49,7 @@ def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu
     if any(dtype == stored.name for stored in _dtypes.STORED):
         return Explanation("lucid.backends.stored.table", "a dtype for storage: what PyTorch computes with it, nothing else")
     if device == "gpu":
-        return _on_gpu(ROWS[name])
+        return _on_gpu(ROWS[name], _dtype(dtype))
     found: list[Explanation] = []
     row, operands = ROWS[name], example(name, dtype, shape, layout)
     attributes = attributes_of(row)
@@ -68,7 +70,7 @@ def attributes_of(row: Row) -> dict[str, Any]:
 
 def example(name: str, dtype: str, shape: tuple[int, ...], layout: str = "contiguous") -> list[np.ndarray]:
     """Operands of an operation: positive elements with that layout."""
-    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    kind = _dtype(dtype)
     whole = np.resize(np.linspace(0.25, 0.75, 64), math.prod(shape)).reshape(shape)
     x = (whole if kind.kind in "fcV" else np.ceil(whole)).astype(kind)
     if layout == "transposed":
@@ -78,6 +80,10 @@ def example(name: str, dtype: str, shape: tuple[int, ...], layout: str = "contig
     elif layout == "broadcast":
         x = np.broadcast_to(x[(0,) * x.ndim], shape)
     return [x] * ROWS[name].arrays
+
+
+def _dtype(name: str) -> np.dtype:
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 
 def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
@@ -136,12 +142,11 @@ def _half() -> tuple[str, str]:
     return "lucid.backends.cpu.half_precision.by_formula", "half precision, read and written as it is and computed in float32"
 
 
-def _on_gpu(row: Row) -> Explanation:
+def _on_gpu(row: Row, dtype: np.dtype) -> Explanation:
     gpu_module()
     from .gpu import elementwise as gpu
 
-    module, name = gpu.source_of(row)
-    return Explanation(f"{module}.{name}", "for floating arrays of any size and layout")
+    return Explanation(*gpu.source_of(row, dtype))
 
 
 def _entry(name: str, device: str) -> Explanation:
@@ -151,5 +156,9 @@ def _entry(name: str, device: str) -> Explanation:
     if family is not None:
         side = "cuda" if device == "gpu" else "cpu"
         return Explanation(f"lucid_kernels.{side}.{family}.{name}", "kernels suit arrays of any size")
+    library = importlib.import_module("cupy") if device == "gpu" else np
+    if getattr(library, name, None) is function:
+        return Explanation(f"{'cupy' if device == 'gpu' else 'numpy'}.{name}", "its entry of the table, for all dtypes and sizes")
     module = getattr(function, "__module__", None) or type(function).__module__
-    return Explanation(f"{module}.{getattr(function, '__qualname__', function)}", "its entry of the table; it chooses by itself")
+    name = getattr(function, "__qualname__", name).replace(".<locals>", "")
+    return Explanation(f"{module}.{name}", "its entry of the table, which itself chooses by dtype and size")

@@ -33,8 +33,7 @@ def _pool() -> Any:
 def memory_allocated(device: Any = None) -> int:
     """Bytes that arrays on a GPU use, by default the current one; 0 without a GPU.
 
-    Not those of small arrays that are free and kept to be used again, up to LUCID_GPU_RING_BYTES, which `max_memory_allocated`
-    counts.
+    Not those of arrays that are free and kept to be used again, up to LUCID_GPU_RING_BYTES, which `max_memory_allocated` counts.
 
     >>> before = lucid.gpu.memory_allocated()
     >>> x = lucid.zeros(1000, device="gpu")

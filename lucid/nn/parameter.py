@@ -411,7 +411,7 @@ def _refused(self: UninitializedTensorMixin, *args: Any, **keywords: Any) -> Any
 
 
 # These would find something else to complain about first: that the tensor is a leaf, or requires grad.
-for _name in vars(Tensor):
+for _name in dir(Tensor):
     if _name == "numpy" or (_name.endswith("_") and _name[0] != "_" and _name != "requires_grad_") or _name in (
             "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__"):
         setattr(UninitializedTensorMixin, _name, _refused)

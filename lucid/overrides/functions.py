@@ -48,16 +48,21 @@ def spaces() -> dict[str, dict[str, Any]]:
     return found
 
 
+def tensor_attributes() -> dict[str, Any]:
+    """What Tensor and its bases have."""
+    return {name: value for cls in reversed(Tensor.__mro__[:-1]) for name, value in vars(cls).items()}
+
+
 def methods() -> Iterator[tuple[str, FunctionType]]:
     """The methods and operators of Tensor."""
-    for name, value in vars(Tensor).items():
+    for name, value in tensor_attributes().items():
         if isinstance(value, FunctionType) and name not in _NO_METHODS and (not name.startswith("_") or name.startswith("__")):
             yield name, value
 
 
 def properties() -> Iterator[tuple[str, property]]:
     """The properties of Tensor."""
-    for name, value in vars(Tensor).items():
+    for name, value in tensor_attributes().items():
         if isinstance(value, property) and (not name.startswith("_") or name in _PRIVATE):
             yield name, value
 
@@ -103,7 +108,8 @@ def get_ignored_functions() -> set[Function]:
     """
     lucid = importlib.import_module("lucid")
     found = {getattr(lucid, name) for name in _SETTINGS | _MAKERS}
-    return found | {vars(Tensor)[name] for name in _NO_METHODS if isinstance(vars(Tensor).get(name), FunctionType)}
+    attributes = tensor_attributes()
+    return found | {attributes[name] for name in _NO_METHODS if isinstance(attributes.get(name), FunctionType)}
 
 
 def get_default_nowrap_functions() -> set[Function]:
@@ -112,7 +118,7 @@ def get_default_nowrap_functions() -> set[Function]:
     >>> len(lucid.overrides.get_default_nowrap_functions()) > 0
     True
     """
-    attributes = vars(Tensor)
+    attributes = tensor_attributes()
     return {attributes["_base"].__get__, attributes["grad"].__get__}
 
 

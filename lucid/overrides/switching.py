@@ -14,7 +14,7 @@ from typing import Any
 from .._namespace import interception
 from ..tensor import Tensor
 from .dispatch import answer, call, overloaded, relevant
-from .functions import STANDS_FOR, methods, properties, spaces
+from .functions import STANDS_FOR, methods, properties, spaces, tensor_attributes
 from .state import overriding
 
 _users = 0  # modes that are on, and living classes
@@ -65,7 +65,7 @@ def _public_of(function: Any) -> Any:
     if any(function is member for members in spaces().values() for member in members.values()):
         return function
     name = next((name for name, method in methods() if method is function), None)
-    return None if name is None else vars(Tensor)[STANDS_FOR.get(name, name)]
+    return None if name is None else tensor_attributes()[STANDS_FOR.get(name, name)]
 
 
 def _one_less() -> None:
@@ -114,8 +114,9 @@ def _code() -> list[interception.Intercepted]:
         entry.layer("overrides", functools.partial(_code_handler, public))
         found.append(entry)
 
+    attributes = tensor_attributes()
     for name, method in methods():
-        add(method, vars(Tensor)[STANDS_FOR.get(name, name)])
+        add(method, attributes[STANDS_FOR.get(name, name)])
     for members in spaces().values():
         for function in members.values():
             if isinstance(function, FunctionType):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import lucid
-from lucid import _dtypes, _format, backends
+from lucid import _dtypes, backends
+from lucid.tensor.format import Options, current_options, ends
 
 _Column = Callable[[Any], str]
 _LINE = 80  # characters, where `set_printoptions` has not said how many
@@ -16,8 +17,8 @@ _LINE = 80  # characters, where `set_printoptions` has not said how many
 
 def format_tensor(tensor: Any) -> str:
     """The text of a tensor."""
-    options = _format.current_options()
-    line = options.linewidth if options.linewidth != _format.Options().linewidth else _LINE
+    options = current_options()
+    line = options.linewidth if options.linewidth != Options().linewidth else _LINE
     plain = tensor.__class__ in (lucid.Tensor, lucid.nn.Parameter, lucid.nn.Buffer)
     beginning = "tensor(" if plain else f"{tensor.__class__.__name__}("
     notes = _notes(tensor)
@@ -74,7 +75,7 @@ def _elements(values: np.ndarray, indent: int, options: Any, line: int) -> str:
     if values.size == 0:
         return "[]"
     short = values.size > options.threshold
-    shown = _format.ends(values, options.edgeitems) if short else values
+    shown = ends(values, options.edgeitems) if short else values
     if values.dtype.kind == "c":
         real, imaginary = _column(shown.real, options), _column(shown.imag, options)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid import _determinism, _dtypes, _format
+from lucid import _determinism, _dtypes
 from lucid._layout import Layout
 from lucid.amp.autocast_mode import is_autocast_enabled
 from lucid.autograd import freeing
@@ -22,6 +22,7 @@ from lucid.ops.creation.types import TensorType
 from lucid.optim import optimizer
 from lucid.optim.swa_utils import AveragedModel
 from lucid.tensor import Size, Tensor
+from lucid.tensor import format as printed_form
 
 from . import dtypes, hooks, printing, state
 from .names import modules
@@ -137,7 +138,7 @@ def turn_on() -> None:
     _set(Module, "_empty_slots", _no_lines)
     _set(TransformerEncoder, "_padded", _padded)
     _set(AveragedModel, "_integers_too", True)
-    for owner, name in ((_dtypes, "_default"), (_determinism, "_mode"), (_format, "_options")):
+    for owner, name in ((_dtypes, "_default"), (_determinism, "_mode"), (printed_form, "_options")):
         _set(owner, name, _ForAll(getattr(owner, name).get()))
     _set(Tensor, "__repr__", printing.format_tensor)
     _set(Buffer, "__repr__", printing.format_tensor)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,25 +23,33 @@ INTEGERS = {"gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_i
 OTHER_FORMULAS = {"where", "masked_fill", "cast", "copy", "contiguous", "full"}
 
 
-def observed(name: str, operands: Any, out: Any) -> list[str]:
-    """The Python functions of ours that return something while an operation runs, by module and name."""
+def observed(call: Callable[[], Any]) -> list[str]:
+    """The Python functions of ours that return something during a call, by module and name."""
     returned: list[str] = []
 
     def profile(frame: Any, event: str, result: Any) -> None:
         if event == "return" and result is not None:
             returned.append(f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}")
 
-    attributes = explain.attributes_of(ROWS[name])
-    if out is not None:
-        attributes["out"] = out
     with np.errstate(all="ignore"):
-        TABLE[name](*operands, **attributes)  # imports and compiles
         sys.setprofile(profile)
         try:
-            TABLE[name](*operands, **attributes)
+            call()
         finally:
             sys.setprofile(None)
     return returned
+
+
+def call_of(name: str, operands: Any, out: Any = None, table: Any = TABLE) -> Callable[[], Any]:
+    """A call of the operation, of which one has been made: it imports and compiles."""
+    attributes = explain.attributes_of(ROWS[name]) | ({} if out is None else {"out": out})
+
+    def call() -> Any:
+        return table[name](*operands, **attributes)
+
+    with np.errstate(all="ignore"):
+        call()
+    return call
 
 
 def computed_by(returned: list[str]) -> list[str]:
@@ -71,10 +80,10 @@ def test_explain_says_what_runs(name: str, dtype: str) -> None:
             except TypeError:  # not a function of complex numbers
                 assert dtype == "complex64"
                 continue
-            check(name, found, observed(name, operands, None))
+            check(name, found, observed(call_of(name, operands)))
             if row.out and not row.truth and layout == "contiguous" and dtype != "complex64":
                 found = explain.explain(name, dtype, shape, out=True)
-                check(name, found, observed(name, operands, np.empty_like(operands[0])))
+                check(name, found, observed(call_of(name, operands, np.empty_like(operands[0]))))
 
 
 def check(name: str, found: explain.Explanation, returned: list[str]) -> None:
@@ -108,6 +117,36 @@ def test_arrays_of_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
         assert row.function == COMPOSED or hasattr(importlib.import_module(module), attribute), name
     assert explain.explain("add", "float32", (8,), device="gpu").function == "lucid_kernels.cuda.elementwise.elementwise.add"
     assert explain.explain("gcd", "int32", (8,), device="gpu").function == "cupy.gcd"
+    with pytest.raises(TypeError, match="floating"):
+        explain.explain("silu", "int32", (8,), device="gpu")
+
+
+@pytest.mark.parametrize(("name", "dtype"), [
+    ("exp", "int32"), ("exp", "complex64"), ("add", "complex64"), ("eq", "complex64"), ("eq", "int32"), ("add", "int64"), ("add", "bool"),
+    ("sub", "float32"), ("floor_divide", "int32"), ("power", "int32"), ("sign", "int32"), ("bitwise_and", "bool"),
+])
+def test_explain_says_what_runs_on_the_gpu(name: str, dtype: str) -> None:
+    if not backends.available():
+        pytest.skip("no GPU")
+    function, reason = explain.explain(name, dtype, (8,), device="gpu")
+    gpu = backends.gpu_module()
+    operands = [backends.to_device(x, backends.Device("gpu")) for x in explain.example(name, dtype, (8,))]
+    call = call_of(name, operands, table=gpu.TABLE)
+    importlib.import_module("lucid_kernels.cuda.runtime.plans").forget()
+    returned = observed(call)
+    fused = "lucid_kernels.cuda.elementwise.fused.fused"
+    assert (fused in returned) == (function == fused), (function, returned)
+    assert ("lucid_kernels.cuda.elementwise.elementwise._apply" in returned) == (reason == "a kernel for floating arrays"), returned
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["pow"], "no operation 'pow' in the tables: perhaps power"), (["silu", "float33"], "'float33'"), (["add", "float32", "3x-1"], "'3x-1'"),
+    (["bitwise_and", "float32"], "bitwise_and of float32 8 on cpu: "),
+])
+def test_explain_says_what_is_wrong_with_a_question(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", *arguments])
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))

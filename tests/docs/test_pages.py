@@ -4,6 +4,7 @@ from __future__ import annotations
 import doctest
 import pathlib
 import re
+from operator import attrgetter
 
 import pytest
 
@@ -50,3 +51,14 @@ def test_links_lead_somewhere():
         for target in re.findall(r"\]\(([\w./-]+?)(?:#[\w-]+)?\)", page.read_text()):
             if not target.startswith(written):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize(("name", "methods"), [
+    ("Tensor", ["requires_grad", "item", "share_memory_", "detach", "add_"]),
+    ("nn.Module", ["state_dict", "register_forward_hook", "to", "parameters", "train"]),
+])
+def test_the_page_of_a_class_has_the_methods_of_all_its_files(name, methods, monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    from reference import _methods
+
+    assert set(methods) <= {method for method, _ in _methods(attrgetter(name)(lucid))}

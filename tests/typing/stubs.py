@@ -188,11 +188,10 @@ def _body(documentation: str | None) -> str:
 
 def methods() -> str:
     """The text of the stub of Tensor's methods."""
-    tree = ast.parse((ROOT / "lucid" / "tensor.py").read_text(encoding="utf-8"))
+    written = {name for base in lucid.Tensor.__mro__[1:-1] for name in vars(base)}
+    tree = ast.parse((ROOT / "lucid" / "tensor" / "__init__.py").read_text(encoding="utf-8"))
     (own,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
-    written = {node.name for node in own.body if isinstance(node, ast.FunctionDef)} | {
-        node.target.id for node in own.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)} | {
-        target.id for node in own.body if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
+    written |= {node.name for node in own.body if isinstance(node, ast.FunctionDef)}
     imports, parts = _Imports(), []
     for name, value in sorted(vars(lucid.Tensor).items()):
         special = name.startswith("__")

@@ -1,6 +1,6 @@
 """Mutation tests for CUDA kernels: plant a bug, and see whether the kernel's check notices it on the simulator.
 
-The planted bugs of the kernels stand in files `tests/kernels/cuda/mutations_*.py`, each of which defines a list:
+The planted bugs of the kernels stand in files `tests/kernels/cuda/<package>/mutations_*.py`, each of which defines a list:
 
     from lucid_kernels.simulator.mutation import Mutation
 
@@ -324,7 +324,7 @@ def is_exempt(mutant: Mutant, family: str, text: str, exempts: Iterable[Exempt])
 @functools.cache
 def _modules(folder: pathlib.Path) -> list[Any]:
     modules = []
-    for path in sorted(folder.glob("mutations_*.py")):
+    for path in sorted(folder.rglob("mutations_*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 import cupy
+import numpy as np
 from lucid_kernels.cuda.elementwise import elementwise as kernels
 from lucid_kernels.cuda.elementwise.fused import fused
 from lucid_kernels.cuda.runtime import recording
@@ -73,13 +74,27 @@ def is_floating(row: Row) -> bool:
     return bool(row.formula) and not row.name.startswith("bitwise")
 
 
-def source_of(row: Row) -> tuple[str, str]:
-    """The module and the name of the function behind a row; of floating arrays of one dtype."""
-    if row.family or row.cuda:
-        return f"lucid_kernels.cuda.{row.family or 'elementwise.elementwise'}", row.cuda or row.name
-    if is_floating(row):
-        return "lucid_kernels.cuda.elementwise.fused", "fused"
-    return ("lucid.backends.common.elementwise", row.name) if row.function == COMPOSED else ("cupy", row.source)
+def source_of(row: Row, dtype: np.dtype) -> tuple[str, str]:
+    """The function behind a row for arrays of `dtype`, by its module and name, and why that one. Raises TypeError for a
+    dtype that it does not take.
+    """
+    fused_kernel = "lucid_kernels.cuda.elementwise.fused.fused"
+    floating = dtype.char in kernels.FLOATING
+    if row.function == FORMULA:
+        return fused_kernel, "one kernel, compiled of its formula"
+    if row.family and row.name not in common.ARITHMETIC and not floating:
+        raise TypeError("its kernel takes floating arrays")
+    if row.cuda == "power" or (floating and (row.family or row.cuda)):
+        reason = "a kernel for floating arrays" if floating else "CuPy's function: no kernel takes this dtype"
+        return f"lucid_kernels.cuda.{row.family or 'elementwise.elementwise'}.{row.cuda or row.name}", reason
+    if floating and is_floating(row):
+        return fused_kernel, "one kernel for floating arrays, compiled of its formula"
+    if dtype.char in kernels.WHOLE and (row.name in kernels.WHOLE_RESULTS[dtype.char == "?"] or (
+            row.name in _OF_WHOLE and not row.cuda and not (dtype.char == "?" and row.name in _NOT_OF_BOOLS))):
+        return fused_kernel, "one kernel for integers or bools, compiled of its formula"
+    if row.function == COMPOSED and not row.cuda:
+        return f"lucid.backends.common.elementwise.{row.name}", "made of CuPy's functions: no kernel takes this dtype"
+    return f"cupy.{row.source}", "CuPy's function: no kernel takes this dtype"
 
 
 def _by_formula(row: Row, function: Function) -> Function:

@@ -106,14 +106,14 @@ def _arithmetic(name: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
         if x is not None and y is not None:
             return _apply(formula.operator(name), out, a, b)
         return fused(a, b, program=_with_a_number(name, x, y), out=out)
-    if whole_dtype(a, b) is not None and name in _WHOLE_RESULTS[(x or y) == np.bool_] and (out is None or out.dtype == (x or y)):
+    if whole_dtype(a, b) is not None and name in WHOLE_RESULTS[(x or y) == np.bool_] and (out is None or out.dtype == (x or y)):
         return fused(a, b, program=_with_a_number(name, x, y), out=out)
     a, b = recording.plain(a), recording.plain(b)
     return ufunc(a, b) if out is None else ufunc(a, b, out)
 
 
 #: What integers have, and what bools have: or and and. Quotients have other dtypes, and care about zeros.
-_WHOLE_RESULTS = frozenset(("add", "sub", "mul", "floor_divide", "remainder")), frozenset(("add", "mul"))
+WHOLE_RESULTS = frozenset(("add", "sub", "mul", "floor_divide", "remainder")), frozenset(("add", "mul"))
 
 
 def whole_dtype(*operands: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtypes
+from .. import _dtypes
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _OVERFLOW = "Overflow when unpacking long long: an int is beyond the range of int64"

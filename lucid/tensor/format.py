@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtypes, backends
+from .. import _dtypes, backends
 
 
 @dataclasses.dataclass(frozen=True)
