@@ -181,7 +181,7 @@ def _channels_last(x: Any, groups: int) -> Ordered:
     It is a view of x where that lies so and needs no rounding to TF32; what is `Ordered` stays as it is.
     """
     if x.__class__ is Ordered:
-        return x  # type: ignore[no-any-return]
+        return x
     chunk, kind = 16 // x.dtype.itemsize, kind_of(x.dtype)
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
