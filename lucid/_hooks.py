@@ -24,7 +24,10 @@ class RemovableHandle:
     Tensor([2.0], requires_grad=False)
     """
 
-    next_id = 0
+    next_id: int = 0
+    id: int
+    hooks_dict_ref: weakref.ref[Registry]
+    extra_dict_ref: tuple[weakref.ref[Registry], ...]
 
     def __init__(self, hooks_dict: Registry, *, extra_dict: Registry | Sequence[Registry] | None = None) -> None:
         self.id = RemovableHandle.next_id

@@ -44,7 +44,7 @@ class Generator:
     """
 
     def __init__(self, device: str | Device = "cpu") -> None:
-        self.device = Device(device)
+        self.device: Device = Device(device)
         self._lock = threading.Lock()
         self._seed = int.from_bytes(os.urandom(8), "little") >> 1
         self._offset = 0

@@ -48,19 +48,19 @@ class TensorMethods:
     def __ge__(self, other: Any) -> Tensor: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __gt__(self, other: Any) -> Tensor: ...
-    def __iadd__(self, other: Operand, *, alpha: Any = 1) -> Tensor: ...
-    def __iand__(self, other: Any) -> Tensor: ...
-    def __ifloordiv__(self, other: Operand) -> Tensor: ...
-    def __ilshift__(self, other: Any) -> Tensor: ...
-    def __imod__(self, other: Operand) -> Tensor: ...
-    def __imul__(self, other: Any) -> Tensor: ...
+    def __iadd__(self, other: Operand, *, alpha: Any = 1) -> Self: ...
+    def __iand__(self, other: Any) -> Self: ...
+    def __ifloordiv__(self, other: Operand) -> Self: ...
+    def __ilshift__(self, other: Any) -> Self: ...
+    def __imod__(self, other: Operand) -> Self: ...
+    def __imul__(self, other: Any) -> Self: ...
     def __invert__(self) -> Tensor: ...
-    def __ior__(self, other: Any) -> Tensor: ...
-    def __ipow__(self, exponent: Operand) -> Tensor: ...
-    def __irshift__(self, other: Any) -> Tensor: ...
-    def __isub__(self, other: Operand, *, alpha: Any = 1) -> Tensor: ...
-    def __itruediv__(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor: ...
-    def __ixor__(self, other: Any) -> Tensor: ...
+    def __ior__(self, other: Any) -> Self: ...
+    def __ipow__(self, exponent: Operand) -> Self: ...
+    def __irshift__(self, other: Any) -> Self: ...
+    def __isub__(self, other: Operand, *, alpha: Any = 1) -> Self: ...
+    def __itruediv__(self, other: Operand, *, rounding_mode: str | None = None) -> Self: ...
+    def __ixor__(self, other: Any) -> Self: ...
     def __le__(self, other: Any) -> Tensor: ...
     def __lshift__(self, other: Any) -> Tensor: ...
     def __lt__(self, other: Any) -> Tensor: ...
@@ -99,7 +99,7 @@ class TensorMethods:
         >>> lucid.abs(lucid.tensor([3 + 4j]))
         Tensor([5.0], requires_grad=False)
         """
-    def abs_(self) -> Tensor:
+    def abs_(self) -> Self:
         """`abs`, written into this tensor. See there."""
     def absolute(self) -> Tensor:
         """The absolute value; of complex elements, their modulus. The gradient at 0 is 0. Raises NotImplementedError for bools.
@@ -109,7 +109,7 @@ class TensorMethods:
         >>> lucid.abs(lucid.tensor([3 + 4j]))
         Tensor([5.0], requires_grad=False)
         """
-    def absolute_(self) -> Tensor:
+    def absolute_(self) -> Self:
         """`abs`, written into this tensor. See there."""
     def acos(self) -> Tensor:
         """The angle, in radians from 0 to pi, whose cosine is each element; NaN outside [-1, 1].
@@ -117,7 +117,7 @@ class TensorMethods:
         >>> lucid.acos(lucid.tensor([-1.0, 0.0, 1.0, 2.0]))
         Tensor([3.1416, 1.5708, 0.0000,    nan], requires_grad=False)
         """
-    def acos_(self) -> Tensor:
+    def acos_(self) -> Self:
         """`acos`, written into this tensor. See there."""
     def acosh(self) -> Tensor:
         """The number, not negative, whose hyperbolic cosine is each element; NaN below 1.
@@ -125,7 +125,7 @@ class TensorMethods:
         >>> lucid.acosh(lucid.tensor([1.0, 2.0, 0.5]))
         Tensor([0.000, 1.317,   nan], requires_grad=False)
         """
-    def acosh_(self) -> Tensor:
+    def acosh_(self) -> Self:
         """`acosh`, written into this tensor. See there."""
     def add(self, other: Operand, *, alpha: Any = 1) -> Tensor:
         """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool.
@@ -138,7 +138,7 @@ class TensorMethods:
         Tensor([[1.50, 1.25],
                 [2.50, 2.25]], requires_grad=False)
         """
-    def add_(self, other: Operand, *, alpha: Any = 1) -> Tensor:
+    def add_(self, other: Operand, *, alpha: Any = 1) -> Self:
         """`add`, written into this tensor. See there."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """``beta * input + alpha * sum(batch1[i] @ batch2[i])`` of stacks (b, n, k) and (b, k, m); `input` is broadcast.
@@ -149,7 +149,7 @@ class TensorMethods:
         Tensor([[13.0, 13.0],
                 [13.0, 13.0]], requires_grad=False)
         """
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """`addbmm`, written into this tensor. See there."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``, elementwise with broadcasting. Raises RuntimeError for integers, as PyTorch does.
@@ -157,7 +157,7 @@ class TensorMethods:
         >>> lucid.addcdiv(lucid.zeros(2), lucid.tensor([1.0, 2.0]), lucid.tensor([4.0, 5.0]), value=10)
         Tensor([2.5, 4.0], requires_grad=False)
         """
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
         """`addcdiv`, written into this tensor. See there."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """``input + value * tensor1 * tensor2``, elementwise with broadcasting. Raises NotImplementedError for bools.
@@ -165,7 +165,7 @@ class TensorMethods:
         >>> lucid.addcmul(lucid.zeros(2), lucid.tensor([1.0, 2.0]), lucid.tensor([4.0, 5.0]), value=10)
         Tensor([ 40.0, 100.0], requires_grad=False)
         """
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
         """`addcmul`, written into this tensor. See there."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)``; `input` is broadcast. Raises RuntimeError if sizes or dtypes do not fit.
@@ -174,7 +174,7 @@ class TensorMethods:
         Tensor([[16.0, 26.0],
                 [16.0, 26.0]], requires_grad=False)
         """
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """`addmm`, written into this tensor. See there."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """``beta * input + alpha * (mat @ vec)``; `input` is broadcast. Raises RuntimeError if sizes or dtypes do not fit.
@@ -182,7 +182,7 @@ class TensorMethods:
         >>> lucid.addmv(lucid.tensor([10.0, 20.0]), lucid.ones(2, 3), lucid.ones(3))
         Tensor([13.0, 23.0], requires_grad=False)
         """
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """`addmv`, written into this tensor. See there."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """``beta * input + alpha * outer(vec1, vec2)``; `input` is broadcast and dtypes are promoted. For bools, plus is "or" and
@@ -192,7 +192,7 @@ class TensorMethods:
         Tensor([[  1.0,  10.0, 100.0],
                 [  2.0,  20.0, 200.0]], requires_grad=False)
         """
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """`addr`, written into this tensor. See there."""
     def adjoint(self) -> Tensor:
         """The conjugate transposes of matrices; of a number its conjugate, which is deprecated. Raises RuntimeError for a vector.
@@ -249,7 +249,7 @@ class TensorMethods:
         >>> lucid.any(lucid.tensor([[False, True], [False, False]]), dim=1)
         Tensor([ True, False], requires_grad=False)
         """
-    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+    def apply_(self, callable: Callable[[Any], Any]) -> Self:
         """Replace each element ``x`` by ``callable(x)``. Raises TypeError on another device than the CPU.
 
         >>> lucid.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
@@ -261,7 +261,7 @@ class TensorMethods:
         >>> lucid.acos(lucid.tensor([-1.0, 0.0, 1.0, 2.0]))
         Tensor([3.1416, 1.5708, 0.0000,    nan], requires_grad=False)
         """
-    def arccos_(self) -> Tensor:
+    def arccos_(self) -> Self:
         """`acos`, written into this tensor. See there."""
     def arccosh(self) -> Tensor:
         """The number, not negative, whose hyperbolic cosine is each element; NaN below 1.
@@ -269,7 +269,7 @@ class TensorMethods:
         >>> lucid.acosh(lucid.tensor([1.0, 2.0, 0.5]))
         Tensor([0.000, 1.317,   nan], requires_grad=False)
         """
-    def arccosh_(self) -> Tensor:
+    def arccosh_(self) -> Self:
         """`acosh`, written into this tensor. See there."""
     def arcsin(self) -> Tensor:
         """The angle, in radians from -pi/2 to pi/2, whose sine is each element; NaN outside [-1, 1].
@@ -277,7 +277,7 @@ class TensorMethods:
         >>> lucid.asin(lucid.tensor([-1.0, 0.5, 1.0]))
         Tensor([-1.5708,  0.5236,  1.5708], requires_grad=False)
         """
-    def arcsin_(self) -> Tensor:
+    def arcsin_(self) -> Self:
         """`asin`, written into this tensor. See there."""
     def arcsinh(self) -> Tensor:
         """The number whose hyperbolic sine is each element.
@@ -285,7 +285,7 @@ class TensorMethods:
         >>> lucid.asinh(lucid.tensor([-1.0, 0.0, 10.0]))
         Tensor([-0.8814,  0.0000,  2.9982], requires_grad=False)
         """
-    def arcsinh_(self) -> Tensor:
+    def arcsinh_(self) -> Self:
         """`asinh`, written into this tensor. See there."""
     def arctan(self) -> Tensor:
         """The angle, in radians, whose tangent is each element.
@@ -299,9 +299,9 @@ class TensorMethods:
         >>> lucid.arctan2(lucid.tensor([1.0, -1.0]), lucid.tensor([-1.0, 1.0]))
         Tensor([ 2.3562, -0.7854], requires_grad=False)
         """
-    def arctan2_(self, other: Tensor) -> Tensor:
+    def arctan2_(self, other: Tensor) -> Self:
         """`atan2`, written into this tensor. See there."""
-    def arctan_(self) -> Tensor:
+    def arctan_(self) -> Self:
         """`atan`, written into this tensor. See there."""
     def arctanh(self) -> Tensor:
         """The number whose hyperbolic tangent is each element; infinite at -1 and 1, NaN beyond.
@@ -309,7 +309,7 @@ class TensorMethods:
         >>> lucid.atanh(lucid.tensor([-1.0, 0.0, 0.5]))
         Tensor([  -inf, 0.0000, 0.5493], requires_grad=False)
         """
-    def arctanh_(self) -> Tensor:
+    def arctanh_(self) -> Self:
         """`atanh`, written into this tensor. See there."""
     def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, axis: Any = ...,
                keepdims: Any = ...) -> Tensor:
@@ -355,7 +355,7 @@ class TensorMethods:
                 [1, 3, 5]], requires_grad=False)
         """
     def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int],
-                    storage_offset: builtins.int | None = None) -> Tensor:
+                    storage_offset: builtins.int | None = None) -> Self:
         """`as_strided` of this tensor itself: the memory stays, its shape changes."""
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int],
                            storage_offset: builtins.int | None = None) -> Tensor:
@@ -370,7 +370,7 @@ class TensorMethods:
         >>> lucid.asin(lucid.tensor([-1.0, 0.5, 1.0]))
         Tensor([-1.5708,  0.5236,  1.5708], requires_grad=False)
         """
-    def asin_(self) -> Tensor:
+    def asin_(self) -> Self:
         """`asin`, written into this tensor. See there."""
     def asinh(self) -> Tensor:
         """The number whose hyperbolic sine is each element.
@@ -378,7 +378,7 @@ class TensorMethods:
         >>> lucid.asinh(lucid.tensor([-1.0, 0.0, 10.0]))
         Tensor([-0.8814,  0.0000,  2.9982], requires_grad=False)
         """
-    def asinh_(self) -> Tensor:
+    def asinh_(self) -> Self:
         """`asinh`, written into this tensor. See there."""
     def atan(self) -> Tensor:
         """The angle, in radians, whose tangent is each element.
@@ -392,9 +392,9 @@ class TensorMethods:
         >>> lucid.arctan2(lucid.tensor([1.0, -1.0]), lucid.tensor([-1.0, 1.0]))
         Tensor([ 2.3562, -0.7854], requires_grad=False)
         """
-    def atan2_(self, other: Tensor) -> Tensor:
+    def atan2_(self, other: Tensor) -> Self:
         """`atan2`, written into this tensor. See there."""
-    def atan_(self) -> Tensor:
+    def atan_(self) -> Self:
         """`atan`, written into this tensor. See there."""
     def atanh(self) -> Tensor:
         """The number whose hyperbolic tangent is each element; infinite at -1 and 1, NaN beyond.
@@ -402,7 +402,7 @@ class TensorMethods:
         >>> lucid.atanh(lucid.tensor([-1.0, 0.0, 0.5]))
         Tensor([  -inf, 0.0000, 0.5493], requires_grad=False)
         """
-    def atanh_(self) -> Tensor:
+    def atanh_(self) -> Self:
         """`atanh`, written into this tensor. See there."""
     def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None,
                  create_graph: builtins.bool = False, inputs: Tensors | None = None) -> None:
@@ -423,7 +423,7 @@ class TensorMethods:
         <BLANKLINE>
                 [[4.0, 4.0]]], requires_grad=False)
         """
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """`baddbmm`, written into this tensor. See there."""
     def bernoulli(self, p: builtins.float | None = None, *, generator: Any = None) -> Tensor:
         """1 with the probability that each element gives (or `p` for all), else 0, in the dtype of `input`.
@@ -433,7 +433,7 @@ class TensorMethods:
         >>> lucid.bernoulli(lucid.tensor([0.0, 1.0, 1.0]))
         Tensor([0.0, 1.0, 1.0], requires_grad=False)
         """
-    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
         """Fill with 1 with probability `p` (a number or a tensor that broadcasts), else 0. Not for complex tensors."""
     def bfloat16(self, *, memory_format: Any = ...) -> Tensor:
         """`input` as bfloat16. Itself if it has that dtype already.
@@ -458,7 +458,7 @@ class TensorMethods:
         >>> lucid.bitwise_and(lucid.tensor([12, 10]), 6)
         Tensor([4, 2], requires_grad=False)
         """
-    def bitwise_and_(self, other: Any) -> Tensor:
+    def bitwise_and_(self, other: Any) -> Self:
         """`bitwise_and`, written into this tensor. See there."""
     def bitwise_left_shift(self, other: Any) -> Tensor:
         """``input << other``; 0 for negative counts and beyond the width. Raises NotImplementedError for other dtypes.
@@ -466,7 +466,7 @@ class TensorMethods:
         >>> lucid.bitwise_left_shift(lucid.tensor([1, 3]), 2)
         Tensor([ 4, 12], requires_grad=False)
         """
-    def bitwise_left_shift_(self, other: Any) -> Tensor:
+    def bitwise_left_shift_(self, other: Any) -> Self:
         """`bitwise_left_shift`, written into this tensor. See there."""
     def bitwise_not(self) -> Tensor:
         """``~input``. Raises NotImplementedError for floats.
@@ -476,7 +476,7 @@ class TensorMethods:
         >>> ~lucid.tensor([True, False])
         Tensor([False,  True], requires_grad=False)
         """
-    def bitwise_not_(self) -> Tensor:
+    def bitwise_not_(self) -> Self:
         """`bitwise_not`, written into this tensor. See there."""
     def bitwise_or(self, other: Any) -> Tensor:
         """``input | other``. Raises NotImplementedError for floats.
@@ -484,7 +484,7 @@ class TensorMethods:
         >>> lucid.bitwise_or(lucid.tensor([12, 10]), 1)
         Tensor([13, 11], requires_grad=False)
         """
-    def bitwise_or_(self, other: Any) -> Tensor:
+    def bitwise_or_(self, other: Any) -> Self:
         """`bitwise_or`, written into this tensor. See there."""
     def bitwise_right_shift(self, other: Any) -> Tensor:
         """``input >> other``, which keeps the sign; all bits gone for negative counts and beyond the width.
@@ -492,7 +492,7 @@ class TensorMethods:
         >>> lucid.bitwise_right_shift(lucid.tensor([-8, 12]), 2)
         Tensor([-2,  3], requires_grad=False)
         """
-    def bitwise_right_shift_(self, other: Any) -> Tensor:
+    def bitwise_right_shift_(self, other: Any) -> Self:
         """`bitwise_right_shift`, written into this tensor. See there."""
     def bitwise_xor(self, other: Any) -> Tensor:
         """``input ^ other``. Raises NotImplementedError for floats.
@@ -500,7 +500,7 @@ class TensorMethods:
         >>> lucid.bitwise_xor(lucid.tensor([12, 10]), 6)
         Tensor([10, 12], requires_grad=False)
         """
-    def bitwise_xor_(self, other: Any) -> Tensor:
+    def bitwise_xor_(self, other: Any) -> Self:
         """`bitwise_xor`, written into this tensor. See there."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """The products of two stacks of matrices (b, n, k) and (b, k, m), pair by pair.
@@ -530,7 +530,7 @@ class TensorMethods:
         >>> lucid.tensor([1.5, 2.5]).byte()
         Tensor([1, 2], dtype=uint8, requires_grad=False)
         """
-    def cauchy_(self, median: builtins.float = 0, sigma: builtins.float = 1, *, generator: Any = None) -> Tensor:
+    def cauchy_(self, median: builtins.float = 0, sigma: builtins.float = 1, *, generator: Any = None) -> Self:
         """Fill with samples from the Cauchy distribution around `median`, half of them nearer to it than `sigma`.
 
         >>> bool(lucid.zeros(3).cauchy_(median=1.0, sigma=2.0).isfinite().all())
@@ -554,7 +554,7 @@ class TensorMethods:
         >>> lucid.ceil(lucid.tensor([-1.5, 0.2, 2.0]))
         Tensor([-1.0,  1.0,  2.0], requires_grad=False)
         """
-    def ceil_(self) -> Tensor:
+    def ceil_(self) -> Self:
         """`ceil`, written into this tensor. See there."""
     def cfloat(self, *, memory_format: Any = ...) -> Tensor:
         """`input` as complex64. Itself if it has that dtype already.
@@ -610,7 +610,7 @@ class TensorMethods:
         >>> lucid.clamp(lucid.tensor([1, 5]), max=lucid.tensor([3, 3]))
         Tensor([1, 3], requires_grad=False)
         """
-    def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp_(self, min: Any = None, max: Any = None) -> Self:
         """`clip`, written into this tensor. See there."""
     def clamp_max(self, max: Any) -> Tensor:
         """``clamp(input, max=max)``.
@@ -618,7 +618,7 @@ class TensorMethods:
         >>> lucid.clamp_max(lucid.tensor([1, 5]), 3)
         Tensor([1, 3], requires_grad=False)
         """
-    def clamp_max_(self, max: Any) -> Tensor:
+    def clamp_max_(self, max: Any) -> Self:
         """`clamp_max`, written into this tensor. See there."""
     def clamp_min(self, min: Any) -> Tensor:
         """``clamp(input, min=min)``.
@@ -626,7 +626,7 @@ class TensorMethods:
         >>> lucid.clamp_min(lucid.tensor([1, 5]), 3)
         Tensor([3, 5], requires_grad=False)
         """
-    def clamp_min_(self, min: Any) -> Tensor:
+    def clamp_min_(self, min: Any) -> Self:
         """`clamp_min`, written into this tensor. See there."""
     def clip(self, min: Any = None, max: Any = None) -> Tensor:
         """Elements moved into [min, max]; either bound may be a number, a tensor or None, but not both None.
@@ -639,7 +639,7 @@ class TensorMethods:
         >>> lucid.clamp(lucid.tensor([1, 5]), max=lucid.tensor([3, 3]))
         Tensor([1, 3], requires_grad=False)
         """
-    def clip_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip_(self, min: Any = None, max: Any = None) -> Self:
         """`clip`, written into this tensor. See there."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """A copy in memory of its own, laid out as `input` or in `memory_format`; gradients pass through.
@@ -677,7 +677,7 @@ class TensorMethods:
         >>> lucid.conj_physical(lucid.tensor([1 + 2j, 3 - 1j]))
         Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
         """
-    def conj_physical_(self) -> Tensor:
+    def conj_physical_(self) -> Self:
         """`conj_physical`, written into this tensor. See there."""
     def const_data_ptr(self) -> builtins.int:
         """`data_ptr`.
@@ -695,7 +695,7 @@ class TensorMethods:
         >>> x.is_contiguous(), x.contiguous().is_contiguous()
         (False, True)
         """
-    def copy_(self, other: Any, non_blocking: Any = False) -> Tensor:
+    def copy_(self, other: Any, non_blocking: Any = False) -> Self:
         """Write the elements of `other`, a tensor that is broadcast, cast and moved as needed, or a number, into this tensor.
 
         Raises RuntimeError where both share memory, but not element by element, and TypeError for what is neither.
@@ -710,7 +710,7 @@ class TensorMethods:
         >>> lucid.copysign(lucid.tensor([1.0, 2.0]), lucid.tensor([-0.0, 5.0]))
         Tensor([-1.0,  2.0], requires_grad=False)
         """
-    def copysign_(self, other: Operand) -> Tensor:
+    def copysign_(self, other: Operand) -> Self:
         """`copysign`, written into this tensor. See there."""
     def corrcoef(self) -> Tensor:
         """The Pearson correlation coefficients of the rows of `input`, clipped to [-1, 1].
@@ -725,7 +725,7 @@ class TensorMethods:
         >>> lucid.cos(lucid.tensor([0.0, lucid.pi]))
         Tensor([ 1.0, -1.0], requires_grad=False)
         """
-    def cos_(self) -> Tensor:
+    def cos_(self) -> Self:
         """`cos`, written into this tensor. See there."""
     def cosh(self) -> Tensor:
         """The hyperbolic cosine. Integers give the default float dtype.
@@ -733,7 +733,7 @@ class TensorMethods:
         >>> lucid.cosh(lucid.tensor([-1.0, 0.0, 1.0]))
         Tensor([1.5431, 1.0000, 1.5431], requires_grad=False)
         """
-    def cosh_(self) -> Tensor:
+    def cosh_(self) -> Self:
         """`cosh`, written into this tensor. See there."""
     def count_nonzero(self, dim: Any = None, *, axis: Any = ...) -> Tensor:
         """How many elements over `dim` are not zero, as int64.
@@ -795,7 +795,7 @@ class TensorMethods:
         >>> lucid.cumprod(lucid.tensor([1, 2, 3, 4]), dim=0)
         Tensor([ 1,  2,  6, 24], requires_grad=False)
         """
-    def cumprod_(self, dim: builtins.int = ..., *, dtype: Any = None, axis: Any = ...) -> Tensor:
+    def cumprod_(self, dim: builtins.int = ..., *, dtype: Any = None, axis: Any = ...) -> Self:
         """`cumprod`, written into this tensor. See there."""
     def cumsum(self, dim: builtins.int = ..., *, dtype: Any = None, axis: Any = ...) -> Tensor:
         """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given.
@@ -804,7 +804,7 @@ class TensorMethods:
         Tensor([[1, 3],
                 [3, 7]], requires_grad=False)
         """
-    def cumsum_(self, dim: builtins.int = ..., *, dtype: Any = None, axis: Any = ...) -> Tensor:
+    def cumsum_(self, dim: builtins.int = ..., *, dtype: Any = None, axis: Any = ...) -> Self:
         """`cumsum`, written into this tensor. See there."""
     def deg2rad(self) -> Tensor:
         """Degrees as radians. Raises RuntimeError for complex tensors.
@@ -812,7 +812,7 @@ class TensorMethods:
         >>> lucid.deg2rad(lucid.tensor([0.0, 90.0, 180.0]))
         Tensor([0.0000, 1.5708, 3.1416], requires_grad=False)
         """
-    def deg2rad_(self) -> Tensor:
+    def deg2rad_(self) -> Self:
         """`deg2rad`, written into this tensor. See there."""
     def dense_dim(self) -> builtins.int:
         """How many dimensions are dense, behind the sparse ones.
@@ -887,7 +887,7 @@ class TensorMethods:
         >>> lucid.digamma(lucid.tensor([1.0, 2.0]))
         Tensor([-0.5772,  0.4228], requires_grad=False)
         """
-    def digamma_(self) -> Tensor:
+    def digamma_(self) -> Self:
         """`digamma`, written into this tensor. See there."""
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[builtins.int, ...]:
         """The dimensions in the order in which they lie in memory, from the outermost. With `ambiguity_check` RuntimeError where that
@@ -913,7 +913,7 @@ class TensorMethods:
         >>> lucid.div(lucid.tensor([7, -7]), 2, rounding_mode="floor")
         Tensor([ 3, -4], requires_grad=False)
         """
-    def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """`div`, written into this tensor. See there."""
     def divide(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
         """``input / other``; integers give the default float dtype.
@@ -926,7 +926,7 @@ class TensorMethods:
         >>> lucid.div(lucid.tensor([7, -7]), 2, rounding_mode="floor")
         Tensor([ 3, -4], requires_grad=False)
         """
-    def divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    def divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """`div`, written into this tensor. See there."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements. Raises RuntimeError for other dimensions and different lengths.
@@ -956,7 +956,7 @@ class TensorMethods:
         >>> lucid.tensor([1, 2]) == 2
         Tensor([False,  True], requires_grad=False)
         """
-    def eq_(self, other: Any) -> Tensor:
+    def eq_(self, other: Any) -> Self:
         """`eq`, written into this tensor. See there."""
     def equal(self, other: Tensor) -> builtins.bool:
         """Whether both tensors have the same shape and elements.
@@ -970,7 +970,7 @@ class TensorMethods:
         >>> lucid.erf(lucid.tensor([-1.0, 0.0, 1.0]))
         Tensor([-0.8427,  0.0000,  0.8427], requires_grad=False)
         """
-    def erf_(self) -> Tensor:
+    def erf_(self) -> Self:
         """`erf`, written into this tensor. See there."""
     def erfc(self) -> Tensor:
         """``1 - erf(input)``, accurate where it is small.
@@ -978,7 +978,7 @@ class TensorMethods:
         >>> lucid.erfc(lucid.tensor([-1.0, 0.0, 1.0]))
         Tensor([1.8427, 1.0000, 0.1573], requires_grad=False)
         """
-    def erfc_(self) -> Tensor:
+    def erfc_(self) -> Self:
         """`erfc`, written into this tensor. See there."""
     def erfinv(self) -> Tensor:
         """The inverse of `erf`; infinite at -1 and 1, NaN beyond.
@@ -986,7 +986,7 @@ class TensorMethods:
         >>> lucid.erfinv(lucid.tensor([0.0, 0.5, 1.0]))
         Tensor([0.0000, 0.4769,    inf], requires_grad=False)
         """
-    def erfinv_(self) -> Tensor:
+    def erfinv_(self) -> Self:
         """`erfinv`, written into this tensor. See there."""
     def exp(self) -> Tensor:
         """e to the power of each element. Integers give the default float dtype.
@@ -1000,9 +1000,9 @@ class TensorMethods:
         >>> lucid.exp2(lucid.tensor([0.0, 3.0, -1.0]))
         Tensor([1.0, 8.0, 0.5], requires_grad=False)
         """
-    def exp2_(self) -> Tensor:
+    def exp2_(self) -> Self:
         """`exp2`, written into this tensor. See there."""
-    def exp_(self) -> Tensor:
+    def exp_(self) -> Self:
         """`exp`, written into this tensor. See there."""
     def expand(self, *sizes: Any, size: Any = ..., implicit: builtins.bool = False) -> Tensor:
         """Dimensions of length 1 repeated without a copy; -1 keeps a length. New dimensions come first.
@@ -1026,15 +1026,15 @@ class TensorMethods:
         >>> lucid.expm1(lucid.tensor([0.0, 1e-10, 1.0]))
         Tensor([0.0000e+00, 1.0000e-10, 1.7183e+00], requires_grad=False)
         """
-    def expm1_(self) -> Tensor:
+    def expm1_(self) -> Self:
         """`expm1`, written into this tensor. See there."""
-    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Any = None) -> Tensor:
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Any = None) -> Self:
         """Fill with samples from the exponential distribution with rate `lambd`. None is 0, for rates up to 1e27.
 
         >>> lucid.zeros(10000).exponential_(2.0).mean().round(decimals=1)
         Tensor(0.5, requires_grad=False)
         """
-    def fill_(self, value: Any) -> Tensor:
+    def fill_(self, value: Any) -> Self:
         """Write a number, or the element of a 0-d tensor, which gets the gradient, into every element.
 
         Raises TypeError for what is neither, and RuntimeError for another tensor and for a number that the dtype cannot hold.
@@ -1042,7 +1042,7 @@ class TensorMethods:
         >>> lucid.zeros(2).fill_(7)
         Tensor([7.0, 7.0], requires_grad=False)
         """
-    def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = False) -> Tensor:
+    def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = False) -> Self:
         """Write a number into the main diagonal: all elements whose indices are equal. Returns the tensor.
 
         `wrap` begins again below the end of the diagonal of a tall matrix, a row apart. Raises RuntimeError for less than two
@@ -1058,7 +1058,7 @@ class TensorMethods:
         >>> lucid.trunc(lucid.tensor([1.7, -1.7]))
         Tensor([ 1.0, -1.0], requires_grad=False)
         """
-    def fix_(self) -> Tensor:
+    def fix_(self) -> Self:
         """`trunc`, written into this tensor. See there."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Dimensions `start_dim` to `end_dim` as one; a 0-d tensor becomes 1-d.
@@ -1099,7 +1099,7 @@ class TensorMethods:
         >>> lucid.float_power(lucid.tensor([2, 4]), -1)
         Tensor([0.50, 0.25], dtype=float64, requires_grad=False)
         """
-    def float_power_(self, exponent: Operand) -> Tensor:
+    def float_power_(self, exponent: Operand) -> Self:
         """`float_power` into this tensor itself. Raises RuntimeError unless it has the dtype of the result."""
     def floor(self) -> Tensor:
         """The largest integer not above each element; the gradient is 0.
@@ -1107,7 +1107,7 @@ class TensorMethods:
         >>> lucid.floor(lucid.tensor([-1.5, 0.2, 2.0]))
         Tensor([-2.0,  0.0,  2.0], requires_grad=False)
         """
-    def floor_(self) -> Tensor:
+    def floor_(self) -> Self:
         """`floor`, written into this tensor. See there."""
     def floor_divide(self, other: Operand) -> Tensor:
         """The quotient rounded towards minus infinity. No gradient flows through it.
@@ -1115,7 +1115,7 @@ class TensorMethods:
         >>> lucid.floor_divide(lucid.tensor([7, -7]), 2)
         Tensor([ 3, -4], requires_grad=False)
         """
-    def floor_divide_(self, other: Operand) -> Tensor:
+    def floor_divide_(self, other: Operand) -> Self:
         """`floor_divide`, written into this tensor. See there."""
     def fmax(self, other: Tensor) -> Tensor:
         """The larger of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`.
@@ -1135,7 +1135,7 @@ class TensorMethods:
         >>> lucid.fmod(lucid.tensor([7.0, -7.0]), 3)
         Tensor([ 1.0, -1.0], requires_grad=False)
         """
-    def fmod_(self, other: Operand) -> Tensor:
+    def fmod_(self, other: Operand) -> Self:
         """`fmod`, written into this tensor. See there."""
     def frac(self) -> Tensor:
         """The fraction that `trunc` cuts off, with the sign of the element. Raises NotImplementedError for integers.
@@ -1143,7 +1143,7 @@ class TensorMethods:
         >>> lucid.frac(lucid.tensor([1.75, -1.75]))
         Tensor([ 0.75, -0.75], requires_grad=False)
         """
-    def frac_(self) -> Tensor:
+    def frac_(self) -> Self:
         """`frac`, written into this tensor. See there."""
     def frexp(self) -> Frexp:
         """The named tuple (mantissa, exponent) with ``input == mantissa * 2 ** exponent`` and mantissas of sizes in [0.5, 1).
@@ -1170,7 +1170,7 @@ class TensorMethods:
         >>> lucid.gcd(lucid.tensor([12, 7]), lucid.tensor([18, 14]))
         Tensor([6, 7], requires_grad=False)
         """
-    def gcd_(self, other: Tensor) -> Tensor:
+    def gcd_(self, other: Tensor) -> Self:
         """`gcd`, written into this tensor. See there."""
     def ge(self, other: Any) -> Tensor:
         """``input >= other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
@@ -1178,9 +1178,9 @@ class TensorMethods:
         >>> lucid.ge(lucid.tensor([1, 2, 3]), 2)
         Tensor([False,  True,  True], requires_grad=False)
         """
-    def ge_(self, other: Any) -> Tensor:
+    def ge_(self, other: Any) -> Self:
         """`ge`, written into this tensor. See there."""
-    def geometric_(self, p: builtins.float, *, generator: Any = None) -> Tensor:
+    def geometric_(self, p: builtins.float, *, generator: Any = None) -> Self:
         """Fill with how many trials it takes, from 1 on, up to the first success with probability `p` of each.
 
         Raises RuntimeError for `p` outside (0, 1), NotImplementedError for bools and complex tensors.
@@ -1224,7 +1224,7 @@ class TensorMethods:
         >>> lucid.greater(lucid.tensor([1, 2, 3]), 2)
         Tensor([False, False,  True], requires_grad=False)
         """
-    def greater_(self, other: Any) -> Tensor:
+    def greater_(self, other: Any) -> Self:
         """`gt`, written into this tensor. See there."""
     def greater_equal(self, other: Any) -> Tensor:
         """``input >= other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
@@ -1232,7 +1232,7 @@ class TensorMethods:
         >>> lucid.ge(lucid.tensor([1, 2, 3]), 2)
         Tensor([False,  True,  True], requires_grad=False)
         """
-    def greater_equal_(self, other: Any) -> Tensor:
+    def greater_equal_(self, other: Any) -> Self:
         """`ge`, written into this tensor. See there."""
     def gt(self, other: Any) -> Tensor:
         """``input > other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
@@ -1240,7 +1240,7 @@ class TensorMethods:
         >>> lucid.greater(lucid.tensor([1, 2, 3]), 2)
         Tensor([False, False,  True], requires_grad=False)
         """
-    def gt_(self, other: Any) -> Tensor:
+    def gt_(self, other: Any) -> Self:
         """`gt`, written into this tensor. See there."""
     def half(self, *, memory_format: Any = ...) -> Tensor:
         """`input` as float16. Itself if it has that dtype already.
@@ -1270,7 +1270,7 @@ class TensorMethods:
         >>> lucid.heaviside(lucid.tensor([-1.0, 0.0, 2.0]), lucid.tensor(0.5))
         Tensor([0.0, 0.5, 1.0], requires_grad=False)
         """
-    def heaviside_(self, values: Tensor) -> Tensor:
+    def heaviside_(self, values: Tensor) -> Self:
         """`heaviside`, written into this tensor. See there."""
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
         """How many elements fall into each of `bins` equal bins between `min` and `max`, in the dtype of `input`.
@@ -1305,7 +1305,7 @@ class TensorMethods:
         >>> lucid.hypot(lucid.tensor([3.0]), lucid.tensor([4.0]))
         Tensor([5.0], requires_grad=False)
         """
-    def hypot_(self, other: Tensor) -> Tensor:
+    def hypot_(self, other: Tensor) -> Self:
         """`hypot`, written into this tensor. See there."""
     def i0(self) -> Tensor:
         """The modified Bessel function of the first kind of order 0.
@@ -1313,7 +1313,7 @@ class TensorMethods:
         >>> lucid.i0(lucid.tensor([0.0, 1.0, 2.0]))
         Tensor([1.0000, 1.2661, 2.2796], requires_grad=False)
         """
-    def i0_(self) -> Tensor:
+    def i0_(self) -> Self:
         """`i0`, written into this tensor. See there."""
     def igamma(self, other: Tensor) -> Tensor:
         """The lower regularised incomplete gamma function P(input, other); NaN for negative arguments.
@@ -1323,7 +1323,7 @@ class TensorMethods:
         >>> lucid.igamma(lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 1.0]))
         Tensor([0.6321, 0.2642], requires_grad=False)
         """
-    def igamma_(self, other: Tensor) -> Tensor:
+    def igamma_(self, other: Tensor) -> Self:
         """`igamma`, written into this tensor. See there."""
     def igammac(self, other: Tensor) -> Tensor:
         """``1 - igamma(input, other)``, the upper regularised incomplete gamma function, accurate where it is small.
@@ -1331,7 +1331,7 @@ class TensorMethods:
         >>> lucid.igammac(lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 1.0]))
         Tensor([0.3679, 0.7358], requires_grad=False)
         """
-    def igammac_(self, other: Tensor) -> Tensor:
+    def igammac_(self, other: Tensor) -> Self:
         """`igammac`, written into this tensor. See there."""
     @property
     def imag(self) -> Tensor:
@@ -1348,7 +1348,7 @@ class TensorMethods:
         Tensor([4.0, 0.0, 2.0], requires_grad=False)
         """
     def index_add_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Any = 1,
-                   axis: Any = ...) -> Tensor:
+                   axis: Any = ...) -> Self:
         """`index_add` into this tensor itself."""
     def index_copy(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, axis: Any = ...) -> Tensor:
         """A copy of `input` with `source` written over the slices along `dim` that `index` names.
@@ -1356,7 +1356,7 @@ class TensorMethods:
         >>> lucid.index_copy(lucid.zeros(3), 0, lucid.tensor([2, 0]), lucid.tensor([1.0, 2.0]))
         Tensor([2.0, 0.0, 1.0], requires_grad=False)
         """
-    def index_copy_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, axis: Any = ...) -> Tensor:
+    def index_copy_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, axis: Any = ...) -> Self:
         """Write `source` over the slices along `dim` that `index`, of int64, names."""
     def index_fill(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
         """A copy of `input` with the slices along `dim` that `index` names filled with one number.
@@ -1364,7 +1364,7 @@ class TensorMethods:
         >>> lucid.index_fill(lucid.zeros(3), 0, lucid.tensor([0, 2]), 5.0)
         Tensor([5.0, 0.0, 5.0], requires_grad=False)
         """
-    def index_fill_(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
+    def index_fill_(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Self:
         """Fill the slices along `dim` that `index` names with one number. Raises IndexError for another index dtype than int64."""
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """`index_put_` into a copy of `input`.
@@ -1372,7 +1372,7 @@ class TensorMethods:
         >>> lucid.index_put(lucid.zeros(3), (lucid.tensor([0, 0]),), lucid.tensor([1.0, 2.0]), accumulate=True)
         Tensor([3.0, 0.0, 0.0], requires_grad=False)
         """
-    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Self:
         """``self[indices] = values``, or with `accumulate` ``+=``, where repeated indices add up.
 
         Raises IndexError out of range, RuntimeError if the dtypes differ.
@@ -1386,7 +1386,7 @@ class TensorMethods:
         Tensor([6.0, 4.0], requires_grad=False)
         """
     def index_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *,
-                      include_self: builtins.bool = True, axis: Any = ...) -> Tensor:
+                      include_self: builtins.bool = True, axis: Any = ...) -> Self:
         """`index_reduce` into this tensor itself."""
     def index_select(self, dim: builtins.int = ..., index: Tensor = ..., *, axis: Any = ...) -> Tensor:
         """The slices of `input` along `dim` named by the 1-d `index`. Raises IndexError for an index out of range.
@@ -1588,7 +1588,7 @@ class TensorMethods:
         >>> lucid.lcm(lucid.tensor([4, 6]), lucid.tensor([6, 9]))
         Tensor([12, 18], requires_grad=False)
         """
-    def lcm_(self, other: Tensor) -> Tensor:
+    def lcm_(self, other: Tensor) -> Self:
         """`lcm`, written into this tensor. See there."""
     def ldexp(self, other: Tensor) -> Tensor:
         """``input * 2 ** other``; of integers `other` the result has the dtype of a floating-point `input`.
@@ -1596,7 +1596,7 @@ class TensorMethods:
         >>> lucid.ldexp(lucid.tensor([0.5, 0.75]), lucid.tensor([2, 3]))
         Tensor([2.0, 6.0], requires_grad=False)
         """
-    def ldexp_(self, other: Tensor) -> Tensor:
+    def ldexp_(self, other: Tensor) -> Self:
         """`ldexp`, written into this tensor. See there."""
     def le(self, other: Any) -> Tensor:
         """``input <= other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
@@ -1604,7 +1604,7 @@ class TensorMethods:
         >>> lucid.le(lucid.tensor([1, 2, 3]), 2)
         Tensor([ True,  True, False], requires_grad=False)
         """
-    def le_(self, other: Any) -> Tensor:
+    def le_(self, other: Any) -> Self:
         """`le`, written into this tensor. See there."""
     def lerp(self, end: Tensor, weight: Weight) -> Tensor:
         """``input + weight * (end - input)``, elementwise with broadcasting: `input` for weight 0, `end` for weight 1.
@@ -1617,7 +1617,7 @@ class TensorMethods:
         >>> lucid.lerp(lucid.tensor([0.0, 10.0]), lucid.tensor([1.0, 20.0]), 0.25)
         Tensor([ 0.25, 12.50], requires_grad=False)
         """
-    def lerp_(self, end: Tensor, weight: Weight) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Weight) -> Self:
         """`lerp`, written into this tensor. See there."""
     def less(self, other: Any) -> Tensor:
         """``input < other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
@@ -1625,7 +1625,7 @@ class TensorMethods:
         >>> lucid.less(lucid.tensor([1, 2, 3]), 2)
         Tensor([ True, False, False], requires_grad=False)
         """
-    def less_(self, other: Any) -> Tensor:
+    def less_(self, other: Any) -> Self:
         """`lt`, written into this tensor. See there."""
     def less_equal(self, other: Any) -> Tensor:
         """``input <= other``, elementwise, as bool. Raises NotImplementedError for complex numbers.
@@ -1633,7 +1633,7 @@ class TensorMethods:
         >>> lucid.le(lucid.tensor([1, 2, 3]), 2)
         Tensor([ True,  True, False], requires_grad=False)
         """
-    def less_equal_(self, other: Any) -> Tensor:
+    def less_equal_(self, other: Any) -> Self:
         """`le`, written into this tensor. See there."""
     def lgamma(self) -> Tensor:
         """The logarithm of the absolute value of the gamma function; inf at 0 and at the negative integers.
@@ -1641,7 +1641,7 @@ class TensorMethods:
         >>> lucid.lgamma(lucid.tensor([1.0, 3.0, 5.0])).exp()
         Tensor([ 1.0,  2.0, 24.0], requires_grad=False)
         """
-    def lgamma_(self) -> Tensor:
+    def lgamma_(self) -> Self:
         """`lgamma`, written into this tensor. See there."""
     def log(self) -> Tensor:
         """The natural logarithm: -inf at 0, NaN below. Integers give the default float dtype.
@@ -1655,7 +1655,7 @@ class TensorMethods:
         >>> lucid.log10(lucid.tensor([1.0, 1000.0]))
         Tensor([0.0, 3.0], requires_grad=False)
         """
-    def log10_(self) -> Tensor:
+    def log10_(self) -> Self:
         """`log10`, written into this tensor. See there."""
     def log1p(self) -> Tensor:
         """``log(1 + input)``, accurate near 0. Integers give the default float dtype.
@@ -1663,7 +1663,7 @@ class TensorMethods:
         >>> lucid.log1p(lucid.tensor([0.0, 1e-10]))
         Tensor([0.0e+00, 1.0e-10], requires_grad=False)
         """
-    def log1p_(self) -> Tensor:
+    def log1p_(self) -> Self:
         """`log1p`, written into this tensor. See there."""
     def log2(self) -> Tensor:
         """The logarithm to base 2. Integers give the default float dtype.
@@ -1671,11 +1671,11 @@ class TensorMethods:
         >>> lucid.log2(lucid.tensor([1.0, 8.0, 0.5]))
         Tensor([ 0.0,  3.0, -1.0], requires_grad=False)
         """
-    def log2_(self) -> Tensor:
+    def log2_(self) -> Self:
         """`log2`, written into this tensor. See there."""
-    def log_(self) -> Tensor:
+    def log_(self) -> Self:
         """`log`, written into this tensor. See there."""
-    def log_normal_(self, mean: builtins.float = 1, std: builtins.float = 2, *, generator: Any = None) -> Tensor:
+    def log_normal_(self, mean: builtins.float = 1, std: builtins.float = 2, *, generator: Any = None) -> Self:
         """Fill with the exponentials of normal samples of `mean` and `std`.
 
         >>> bool((lucid.zeros(5).log_normal_() > 0).all())
@@ -1719,7 +1719,7 @@ class TensorMethods:
         >>> lucid.logical_and(lucid.tensor([0, 1, 2]), lucid.tensor([1, 0, 3]))
         Tensor([False, False,  True], requires_grad=False)
         """
-    def logical_and_(self, other: Tensor) -> Tensor:
+    def logical_and_(self, other: Tensor) -> Self:
         """`logical_and`, written into this tensor. See there."""
     def logical_not(self) -> Tensor:
         """Where elements are zero, as bool.
@@ -1727,7 +1727,7 @@ class TensorMethods:
         >>> lucid.logical_not(lucid.tensor([0, 1, 2]))
         Tensor([ True, False, False], requires_grad=False)
         """
-    def logical_not_(self) -> Tensor:
+    def logical_not_(self) -> Self:
         """`logical_not`, written into this tensor. See there."""
     def logical_or(self, other: Tensor) -> Tensor:
         """Where either is nonzero, as bool.
@@ -1735,7 +1735,7 @@ class TensorMethods:
         >>> lucid.logical_or(lucid.tensor([0, 1, 0]), lucid.tensor([1, 0, 0]))
         Tensor([ True,  True, False], requires_grad=False)
         """
-    def logical_or_(self, other: Tensor) -> Tensor:
+    def logical_or_(self, other: Tensor) -> Self:
         """`logical_or`, written into this tensor. See there."""
     def logical_xor(self, other: Tensor) -> Tensor:
         """Where exactly one is nonzero, as bool.
@@ -1743,7 +1743,7 @@ class TensorMethods:
         >>> lucid.logical_xor(lucid.tensor([0, 1, 2]), lucid.tensor([1, 0, 3]))
         Tensor([ True,  True, False], requires_grad=False)
         """
-    def logical_xor_(self, other: Tensor) -> Tensor:
+    def logical_xor_(self, other: Tensor) -> Self:
         """`logical_xor`, written into this tensor. See there."""
     def logit(self, eps: builtins.float | None = None) -> Tensor:
         """``log(input / (1 - input))``, of the elements moved into [eps, 1 - eps] if `eps` is given; else NaN outside [0, 1].
@@ -1753,7 +1753,7 @@ class TensorMethods:
         >>> lucid.logit(lucid.tensor([0.5, 0.75, 1.0]), eps=0.1)
         Tensor([0.0000, 1.0986, 2.1972], requires_grad=False)
         """
-    def logit_(self, eps: builtins.float | None = None) -> Tensor:
+    def logit_(self, eps: builtins.float | None = None) -> Self:
         """`logit`, written into this tensor. See there."""
     def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = False, *, axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """``log(sum(exp(input)))`` over `dim` without overflow; -inf for no elements.
@@ -1773,7 +1773,7 @@ class TensorMethods:
         >>> lucid.less(lucid.tensor([1, 2, 3]), 2)
         Tensor([ True, False, False], requires_grad=False)
         """
-    def lt_(self, other: Any) -> Tensor:
+    def lt_(self, other: Any) -> Self:
         """`lt`, written into this tensor. See there."""
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
         """The factors and pivots of `linalg.lu_factor`; with `get_infos` what `linalg.lu_factor_ex` returns, and no error.
@@ -1805,13 +1805,13 @@ class TensorMethods:
         >>> lucid.zeros(5, 2, 3).mT.shape
         lucid.Size([5, 3, 2])
         """
-    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self:
         """As `map_`, with the elements of two tensors.
 
         >>> lucid.tensor([1.0]).map2_(lucid.tensor([3.0]), lucid.tensor([5.0]), lambda x, y, z: x + y * z)
         Tensor([16.0], requires_grad=False)
         """
-    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Self:
         """Replace each element ``x`` by ``callable(x, y)`` with the element ``y`` of `other`, which broadcasts.
 
         >>> lucid.tensor([1.0, 2.0]).map_(lucid.tensor([3.0, 5.0]), lambda x, y: x * y)
@@ -1823,7 +1823,7 @@ class TensorMethods:
         >>> lucid.masked_fill(lucid.tensor([1.0, 2.0]), lucid.tensor([False, True]), -lucid.inf)
         Tensor([ 1.0, -inf], requires_grad=False)
         """
-    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: Any) -> Self:
         """`masked_fill` into this tensor itself."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """A copy of `input` with the elements where `mask` is True taken from `source` in order.
@@ -1831,7 +1831,7 @@ class TensorMethods:
         >>> lucid.masked_scatter(lucid.zeros(3), lucid.tensor([True, False, True]), lucid.tensor([1.0, 2.0]))
         Tensor([1.0, 0.0, 2.0], requires_grad=False)
         """
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """`masked_scatter` into this tensor itself. Raises RuntimeError for a source of another dtype or too few elements."""
     def masked_select(self, mask: Tensor) -> Tensor:
         """The elements where `mask` is True, in one dimension; `input` and `mask` are broadcast together.
@@ -1988,7 +1988,7 @@ class TensorMethods:
         Tensor([[ 1.5, 10.0],
                 [ 3.0, 20.0]], requires_grad=False)
         """
-    def mul_(self, other: Any) -> Tensor:
+    def mul_(self, other: Any) -> Self:
         """`mul`, written into this tensor. See there."""
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Any = None) -> Tensor:
         """`num_samples` int64 indices, drawn with probabilities proportional to the (rows of the) weights `input`.
@@ -2008,7 +2008,7 @@ class TensorMethods:
         Tensor([[ 1.5, 10.0],
                 [ 3.0, 20.0]], requires_grad=False)
         """
-    def multiply_(self, other: Any) -> Tensor:
+    def multiply_(self, other: Any) -> Self:
         """`mul`, written into this tensor. See there."""
     def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector. (n, m) and (m,) to (n,). Raises RuntimeError for other shapes.
@@ -2022,7 +2022,7 @@ class TensorMethods:
         >>> lucid.mvlgamma(lucid.tensor([2.0, 3.0]), 2)
         Tensor([0.4516, 1.5502], requires_grad=False)
         """
-    def mvlgamma_(self, p: builtins.int) -> Tensor:
+    def mvlgamma_(self, p: builtins.int) -> Self:
         """`mvlgamma`, written into this tensor. See there."""
     def nan_to_num(self, nan: builtins.float | None = None, posinf: builtins.float | None = None,
                    neginf: builtins.float | None = None) -> Tensor:
@@ -2034,7 +2034,7 @@ class TensorMethods:
         Tensor([1.0, 0.0, 9.0], requires_grad=False)
         """
     def nan_to_num_(self, nan: builtins.float | None = None, posinf: builtins.float | None = None,
-                    neginf: builtins.float | None = None) -> Tensor:
+                    neginf: builtins.float | None = None) -> Self:
         """`nan_to_num`, written into this tensor. See there."""
     def nanmean(self, dim: Any = None, keepdim: builtins.bool = False, *, dtype: Any = None, axis: Any = ...,
                 keepdims: Any = ...) -> Tensor:
@@ -2096,7 +2096,7 @@ class TensorMethods:
         >>> lucid.ne(lucid.tensor([1, 2]), lucid.tensor([1, 3]))
         Tensor([False,  True], requires_grad=False)
         """
-    def ne_(self, other: Any) -> Tensor:
+    def ne_(self, other: Any) -> Self:
         """`ne`, written into this tensor. See there."""
     def neg(self) -> Tensor:
         """``-input``. Raises RuntimeError for bool tensors.
@@ -2104,7 +2104,7 @@ class TensorMethods:
         >>> lucid.neg(lucid.tensor([1, -2]))
         Tensor([-1,  2], requires_grad=False)
         """
-    def neg_(self) -> Tensor:
+    def neg_(self) -> Self:
         """`neg`, written into this tensor. See there."""
     def negative(self) -> Tensor:
         """``-input``. Raises RuntimeError for bool tensors.
@@ -2112,7 +2112,7 @@ class TensorMethods:
         >>> lucid.neg(lucid.tensor([1, -2]))
         Tensor([-1,  2], requires_grad=False)
         """
-    def negative_(self) -> Tensor:
+    def negative_(self) -> Self:
         """`neg`, written into this tensor. See there."""
     def new(self, *data: Any, device: Any = None, size: Any = None, other: Tensor | None = None) -> Tensor:
         """``x.new(2, 3)``: memory as it is found, of that shape; ``x.new([1, 2])``: these numbers; both with the dtype and device of
@@ -2168,7 +2168,7 @@ class TensorMethods:
         >>> lucid.nextafter(lucid.tensor([1.0]), lucid.tensor([2.0])) - 1 == lucid.finfo(lucid.float32).eps
         Tensor([True], requires_grad=False)
         """
-    def nextafter_(self, other: Tensor) -> Tensor:
+    def nextafter_(self, other: Tensor) -> Self:
         """`nextafter`, written into this tensor. See there."""
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
@@ -2206,7 +2206,7 @@ class TensorMethods:
         >>> lucid.norm(lucid.tensor([3.0, 4.0]), p=1)
         Tensor(7.0, requires_grad=False)
         """
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Any = None) -> Tensor:
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Any = None) -> Self:
         """Fill with normal samples of `mean` and `std`.
 
         >>> x = lucid.zeros(10000).normal_(5.0, 2.0)
@@ -2219,7 +2219,7 @@ class TensorMethods:
         >>> lucid.ne(lucid.tensor([1, 2]), lucid.tensor([1, 3]))
         Tensor([False,  True], requires_grad=False)
         """
-    def not_equal_(self, other: Any) -> Tensor:
+    def not_equal_(self, other: Any) -> Self:
         """`ne`, written into this tensor. See there."""
     def numpy(self, *, force: builtins.bool = False) -> np.ndarray:
         """The elements as a NumPy array that shares the memory.
@@ -2291,7 +2291,7 @@ class TensorMethods:
         >>> lucid.tensor([1.0, 2.0]).polygamma(1)
         Tensor([1.6449, 0.6449], requires_grad=False)
         """
-    def polygamma_(self, n: builtins.int) -> Tensor:
+    def polygamma_(self, n: builtins.int) -> Self:
         """`polygamma`, written into this tensor. See there."""
     def positive(self) -> Tensor:
         """`input` itself. Raises RuntimeError for bool tensors.
@@ -2311,7 +2311,7 @@ class TensorMethods:
         >>> 2 ** lucid.tensor([1, 2, 3])
         Tensor([2, 4, 8], requires_grad=False)
         """
-    def pow_(self, exponent: Operand) -> Tensor:
+    def pow_(self, exponent: Operand) -> Self:
         """`pow`, written into this tensor. See there."""
     def prelu(self, weight: Tensor) -> Tensor:
         """`input` where it is positive, else ``weight * input``; `weight` has one element, or one for each channel (dimension 1).
@@ -2337,7 +2337,7 @@ class TensorMethods:
         Tensor([[2.0, 0.0],
                 [0.0, 1.0]], requires_grad=False)
         """
-    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self:
         """Write the elements of `source` to the positions `index` of this tensor, counted as if it were flat; -1 is the last.
 
         With `accumulate` they are added; repeated indices add up. Raises IndexError out of range, RuntimeError for other dtypes
@@ -2367,9 +2367,9 @@ class TensorMethods:
         >>> lucid.rad2deg(lucid.tensor([0.0, lucid.pi]))
         Tensor([  0.0, 180.0], requires_grad=False)
         """
-    def rad2deg_(self) -> Tensor:
+    def rad2deg_(self) -> Self:
         """`rad2deg`, written into this tensor. See there."""
-    def random_(self, from_: builtins.int = 0, to: builtins.int | None = None, *, generator: Any = None) -> Tensor:
+    def random_(self, from_: builtins.int = 0, to: builtins.int | None = None, *, generator: Any = None) -> Self:
         """Fill with integers from [from_, to); ``random_(to)`` begins at 0. By default all that the dtype holds from 0 on,
         for floating-point types up to where every integer is exact.
 
@@ -2395,7 +2395,7 @@ class TensorMethods:
         >>> lucid.reciprocal(lucid.tensor([2.0, 4.0, 0.0]))
         Tensor([0.50, 0.25,  inf], requires_grad=False)
         """
-    def reciprocal_(self) -> Tensor:
+    def reciprocal_(self) -> Self:
         """`reciprocal`, written into this tensor. See there."""
     def record_stream(self, s: Any) -> None:
         """Say that work of the stream `s` uses the memory: when the tensor is gone, it is not given to others before that work is
@@ -2412,7 +2412,7 @@ class TensorMethods:
         >>> F.relu(lucid.tensor([-1.0, 0.0, 2.0]))
         Tensor([0.0, 0.0, 2.0], requires_grad=False)
         """
-    def relu_(self) -> Tensor:
+    def relu_(self) -> Self:
         """`relu`, written into this tensor. See there."""
     def remainder(self, other: Operand) -> Tensor:
         """The remainder with the sign of the divisor, as Python's ``%``.
@@ -2422,7 +2422,7 @@ class TensorMethods:
         >>> lucid.tensor([7.5]) % 2
         Tensor([1.5], requires_grad=False)
         """
-    def remainder_(self, other: Operand) -> Tensor:
+    def remainder_(self, other: Operand) -> Self:
         """`remainder`, written into this tensor. See there."""
     def renorm(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, axis: Any = ...) -> Tensor:
         """`input` with each slice along `dim` whose `p`-norm is above `maxnorm` scaled down to that norm.
@@ -2433,7 +2433,7 @@ class TensorMethods:
         Tensor([[0.6, 0.8],
                 [0.3, 0.4]], requires_grad=False)
         """
-    def renorm_(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, axis: Any = ...) -> Tensor:
+    def renorm_(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, axis: Any = ...) -> Self:
         """`renorm`, written into this tensor. See there."""
     def repeat(self, *sizes: Any, repeats: Any = ...) -> Tensor:
         """The tensor repeated along each dimension; more counts than dimensions add dimensions in front.
@@ -2469,7 +2469,7 @@ class TensorMethods:
         Tensor([[0, 1],
                 [2, 3]], requires_grad=False)
         """
-    def resize_(self, *sizes: Any, size: Any = ..., memory_format: Any = ...) -> Tensor:
+    def resize_(self, *sizes: Any, size: Any = ..., memory_format: Any = ...) -> Self:
         """Give the tensor another shape, in row-major order or in `memory_format`, and return it.
 
         It keeps its memory, from its first element on, if that is large enough; else it gets new memory with the old elements in
@@ -2479,7 +2479,7 @@ class TensorMethods:
         Tensor([[0, 1],
                 [2, 3]], requires_grad=False)
         """
-    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Self:
         """`resize_` to the shape of another tensor, and with `preserve_format` to its strides.
 
         >>> lucid.zeros(2, 3).resize_as_(lucid.ones(4)).shape
@@ -2523,7 +2523,7 @@ class TensorMethods:
         >>> lucid.round(lucid.tensor([3.14159]), decimals=2)
         Tensor([3.14], requires_grad=False)
         """
-    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
+    def round_(self, *, decimals: builtins.int = 0) -> Self:
         """`round`, written into this tensor. See there."""
     def row_indices(self) -> Tensor:
         """The rows of the elements of a CSC matrix.
@@ -2537,7 +2537,7 @@ class TensorMethods:
         >>> lucid.rsqrt(lucid.tensor([4.0, 0.25]))
         Tensor([0.5, 2.0], requires_grad=False)
         """
-    def rsqrt_(self) -> Tensor:
+    def rsqrt_(self) -> Self:
         """`rsqrt`, written into this tensor. See there."""
     def scatter(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = None, *, value: Any = None,
                 reduce: str | None = None, axis: Any = ...) -> Tensor:
@@ -2550,7 +2550,7 @@ class TensorMethods:
                 [7.0, 0.0, 0.0]], requires_grad=False)
         """
     def scatter_(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = None, *, value: Any = None,
-                 reduce: str | None = None, axis: Any = ...) -> Tensor:
+                 reduce: str | None = None, axis: Any = ...) -> Self:
         """`scatter` into this tensor itself."""
     def scatter_add(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, axis: Any = ...) -> Tensor:
         """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range.
@@ -2558,7 +2558,7 @@ class TensorMethods:
         >>> lucid.scatter_add(lucid.zeros(3), 0, lucid.tensor([0, 2, 0]), lucid.tensor([1.0, 2.0, 3.0]))
         Tensor([4.0, 0.0, 2.0], requires_grad=False)
         """
-    def scatter_add_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, axis: Any = ...) -> Tensor:
+    def scatter_add_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, axis: Any = ...) -> Self:
         """`scatter_add` into this tensor itself."""
     def scatter_reduce(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *,
                        include_self: builtins.bool = True, axis: Any = ...) -> Tensor:
@@ -2571,7 +2571,7 @@ class TensorMethods:
         Tensor([1.0, 3.0], requires_grad=False)
         """
     def scatter_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *,
-                        include_self: builtins.bool = True, axis: Any = ...) -> Tensor:
+                        include_self: builtins.bool = True, axis: Any = ...) -> Self:
         """`scatter_reduce` into this tensor itself."""
     def select(self, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
         """The slice at `index` along `dim`, which is removed. A view. Raises IndexError for an `index` that there is not.
@@ -2587,7 +2587,7 @@ class TensorMethods:
                 [1.0, 1.0]], requires_grad=False)
         """
     def set_(self, source: Tensor | UntypedStorage | None = None, storage_offset: builtins.int = 0, size: Any = None,
-             stride: Any = None) -> Tensor:
+             stride: Any = None) -> Self:
         """Put the memory of `source`, a tensor or a storage, behind this tensor, and return it; without one it has no elements.
 
         `storage_offset`, `size` and `stride`, counted in elements, say what part of that memory it shows: by default all of a
@@ -2606,7 +2606,7 @@ class TensorMethods:
         >>> lucid.sgn(lucid.tensor([3 + 4j, 0j]))
         Tensor([0.6+0.8j, 0.0+0.0j], requires_grad=False)
         """
-    def sgn_(self) -> Tensor:
+    def sgn_(self) -> Self:
         """`sgn`, written into this tensor. See there."""
     def short(self, *, memory_format: Any = ...) -> Tensor:
         """`input` as int16. Itself if it has that dtype already.
@@ -2620,7 +2620,7 @@ class TensorMethods:
         >>> lucid.sigmoid(lucid.tensor([-1.0, 0.0, 100.0]))
         Tensor([0.2689, 0.5000, 1.0000], requires_grad=False)
         """
-    def sigmoid_(self) -> Tensor:
+    def sigmoid_(self) -> Self:
         """`sigmoid`, written into this tensor. See there."""
     def sign(self) -> Tensor:
         """-1, 0 or 1. Raises NotImplementedError for complex numbers: use `sgn`.
@@ -2628,7 +2628,7 @@ class TensorMethods:
         >>> lucid.sign(lucid.tensor([-3.0, 0.0, 7.0]))
         Tensor([-1.0,  0.0,  1.0], requires_grad=False)
         """
-    def sign_(self) -> Tensor:
+    def sign_(self) -> Self:
         """`sign`, written into this tensor. See there."""
     def signbit(self) -> Tensor:
         """Where the sign is set, that of -0.0 and NaN included, as bool. Raises NotImplementedError for complex tensors.
@@ -2642,7 +2642,7 @@ class TensorMethods:
         >>> lucid.sin(lucid.tensor([0.0, lucid.pi / 2]))
         Tensor([0.0, 1.0], requires_grad=False)
         """
-    def sin_(self) -> Tensor:
+    def sin_(self) -> Self:
         """`sin`, written into this tensor. See there."""
     def sinc(self) -> Tensor:
         """sin(pi x) / (pi x), and 1 at 0. Integers give the default float dtype.
@@ -2650,7 +2650,7 @@ class TensorMethods:
         >>> lucid.sinc(lucid.tensor([0.0, 0.5]))
         Tensor([1.0000, 0.6366], requires_grad=False)
         """
-    def sinc_(self) -> Tensor:
+    def sinc_(self) -> Self:
         """`sinc`, written into this tensor. See there."""
     def sinh(self) -> Tensor:
         """The hyperbolic sine. Integers give the default float dtype.
@@ -2658,7 +2658,7 @@ class TensorMethods:
         >>> lucid.sinh(lucid.tensor([-1.0, 0.0, 1.0]))
         Tensor([-1.1752,  0.0000,  1.1752], requires_grad=False)
         """
-    def sinh_(self) -> Tensor:
+    def sinh_(self) -> Self:
         """`sinh`, written into this tensor. See there."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None,
                       end: builtins.int | None = None, step: builtins.int = 1, *, axis: Any = ...) -> Tensor:
@@ -2734,7 +2734,7 @@ class TensorMethods:
         >>> lucid.sqrt(lucid.tensor([4.0, 2.0, -1.0]))
         Tensor([2.0000, 1.4142,    nan], requires_grad=False)
         """
-    def sqrt_(self) -> Tensor:
+    def sqrt_(self) -> Self:
         """`sqrt`, written into this tensor. See there."""
     def square(self) -> Tensor:
         """``input ** 2``; bools give int64.
@@ -2742,7 +2742,7 @@ class TensorMethods:
         >>> lucid.square(lucid.tensor([-2.0, 3.0]))
         Tensor([4.0, 9.0], requires_grad=False)
         """
-    def square_(self) -> Tensor:
+    def square_(self) -> Self:
         """`square`, written into this tensor. See there."""
     def squeeze(self, dim: Any = None, *, axis: Any = ...) -> Tensor:
         """Without the dimensions of length 1, or without those of `dim` that have length 1.
@@ -2750,7 +2750,7 @@ class TensorMethods:
         >>> lucid.squeeze(lucid.zeros(1, 2, 1)).shape, lucid.squeeze(lucid.zeros(1, 2, 1), 0).shape
         (lucid.Size([2]), lucid.Size([2, 1]))
         """
-    def squeeze_(self, dim: Any = None, *, axis: Any = ...) -> Tensor:
+    def squeeze_(self, dim: Any = None, *, axis: Any = ...) -> Self:
         """`squeeze` of this tensor itself: the memory stays, its shape changes."""
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """``beta * input + alpha * smm(mat1, mat2)`` of a sparse matrix.
@@ -2807,7 +2807,7 @@ class TensorMethods:
         >>> lucid.sub(lucid.tensor([10, 20]), lucid.tensor([1, 2]), alpha=3)
         Tensor([ 7, 14], requires_grad=False)
         """
-    def sub_(self, other: Operand, *, alpha: Any = 1) -> Tensor:
+    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self:
         """`sub`, written into this tensor. See there."""
     def subtract(self, other: Operand, *, alpha: Any = 1) -> Tensor:
         """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not.
@@ -2815,7 +2815,7 @@ class TensorMethods:
         >>> lucid.sub(lucid.tensor([10, 20]), lucid.tensor([1, 2]), alpha=3)
         Tensor([ 7, 14], requires_grad=False)
         """
-    def subtract_(self, other: Operand, *, alpha: Any = 1) -> Tensor:
+    def subtract_(self, other: Operand, *, alpha: Any = 1) -> Self:
         """`sub`, written into this tensor. See there."""
     def sum(self, dim: Any = None, keepdim: builtins.bool = False, *, dtype: Any = None, axis: Any = ...,
             keepdims: Any = ...) -> Tensor:
@@ -2845,7 +2845,7 @@ class TensorMethods:
         >>> lucid.swapaxes(lucid.zeros(2, 3, 4), 0, 2).shape
         lucid.Size([4, 3, 2])
         """
-    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Self:
         """`swapaxes` of this tensor itself: the memory stays, its shape changes."""
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions exchanged. A view.
@@ -2853,7 +2853,7 @@ class TensorMethods:
         >>> lucid.swapdims(lucid.zeros(2, 3, 4), 0, 2).shape
         lucid.Size([4, 3, 2])
         """
-    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """`transpose` of this tensor itself: the memory stays, its shape changes."""
     def t(self) -> Tensor:
         """The transpose of a matrix; tensors of fewer dimensions as they are.
@@ -2862,7 +2862,7 @@ class TensorMethods:
         Tensor([[1, 3],
                 [2, 4]], requires_grad=False)
         """
-    def t_(self) -> Tensor:
+    def t_(self) -> Self:
         """`t` of this tensor itself: the memory stays, its shape changes."""
     def take(self, index: Tensor) -> Tensor:
         """The elements at positions `index` of the flattened tensor, in the shape of `index`; -1 is the last.
@@ -2886,7 +2886,7 @@ class TensorMethods:
         >>> lucid.tan(lucid.tensor([0.0, lucid.pi / 4]))
         Tensor([0.0, 1.0], requires_grad=False)
         """
-    def tan_(self) -> Tensor:
+    def tan_(self) -> Self:
         """`tan`, written into this tensor. See there."""
     def tanh(self) -> Tensor:
         """The hyperbolic tangent. Integers become the default float dtype.
@@ -2894,7 +2894,7 @@ class TensorMethods:
         >>> lucid.tanh(lucid.tensor([-1.0, 0.0, 100.0]))
         Tensor([-0.7616,  0.0000,  1.0000], requires_grad=False)
         """
-    def tanh_(self) -> Tensor:
+    def tanh_(self) -> Self:
         """`tanh`, written into this tensor. See there."""
     def tensor_split(self, indices_or_sections: Any = None, dim: builtins.int = 0, *, indices: Any = None,
                      sections: Any = None, tensor_indices_or_sections: Any = None, axis: Any = ...) -> tuple[Tensor, ...]:
@@ -2988,7 +2988,7 @@ class TensorMethods:
         >>> lucid.swapdims(lucid.zeros(2, 3, 4), 0, 2).shape
         lucid.Size([4, 3, 2])
         """
-    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """`transpose` of this tensor itself: the memory stays, its shape changes."""
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False,
                          unitriangular: builtins.bool = False) -> TriangularSolution:
@@ -3010,7 +3010,7 @@ class TensorMethods:
                 [1.0, 0.0, 0.0],
                 [1.0, 1.0, 0.0]], requires_grad=False)
         """
-    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril_(self, diagonal: builtins.int = 0) -> Self:
         """`tril`, written into this tensor. See there."""
     def triu(self, diagonal: builtins.int = 0) -> Tensor:
         """The upper triangles of matrices, zeros below diagonal number `diagonal`.
@@ -3024,7 +3024,7 @@ class TensorMethods:
                 [0.0, 0.0, 1.0],
                 [0.0, 0.0, 0.0]], requires_grad=False)
         """
-    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu_(self, diagonal: builtins.int = 0) -> Self:
         """`triu`, written into this tensor. See there."""
     def true_divide(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
         """``input / other``; integers give the default float dtype.
@@ -3037,7 +3037,7 @@ class TensorMethods:
         >>> lucid.div(lucid.tensor([7, -7]), 2, rounding_mode="floor")
         Tensor([ 3, -4], requires_grad=False)
         """
-    def true_divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    def true_divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """`div`, written into this tensor. See there."""
     def trunc(self) -> Tensor:
         """Each element without its fraction; the gradient is 0.
@@ -3045,7 +3045,7 @@ class TensorMethods:
         >>> lucid.trunc(lucid.tensor([1.7, -1.7]))
         Tensor([ 1.0, -1.0], requires_grad=False)
         """
-    def trunc_(self) -> Tensor:
+    def trunc_(self) -> Self:
         """`trunc`, written into this tensor. See there."""
     @overload
     def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> str:
@@ -3087,7 +3087,7 @@ class TensorMethods:
         Tensor([[0, 1, 2],
                 [2, 3, 4]], requires_grad=False)
         """
-    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Any = None) -> Tensor:
+    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Any = None) -> Self:
         """Fill with samples from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike.
 
         >>> x = lucid.zeros(1000).uniform_(2.0, 3.0)
@@ -3149,7 +3149,7 @@ class TensorMethods:
         Tensor([[1],
                 [2]], requires_grad=False)
         """
-    def unsqueeze_(self, dim: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+    def unsqueeze_(self, dim: builtins.int = ..., *, axis: Any = ...) -> Self:
         """`unsqueeze` of this tensor itself: the memory stays, its shape changes."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory that the tensor, or what it is a view of, lies in.
@@ -3218,9 +3218,9 @@ class TensorMethods:
         >>> lucid.xlogy(lucid.tensor([0.0, 2.0]), lucid.tensor([0.0, lucid.e]))
         Tensor([0.0, 2.0], requires_grad=False)
         """
-    def xlogy_(self, other: Operand) -> Tensor:
+    def xlogy_(self, other: Operand) -> Self:
         """`xlogy`, written into this tensor. See there."""
-    def zero_(self) -> Tensor:
+    def zero_(self) -> Self:
         """Write 0 into every element.
 
         >>> x = lucid.ones(2)

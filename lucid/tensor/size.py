@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
@@ -23,6 +23,12 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"lucid.Size([{', '.join(map(str, self))}])"
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+
     def __getitem__(self, index: Any) -> Any:
         part = tuple.__getitem__(self, index)
         return Size(part) if isinstance(index, slice) else part
@@ -39,4 +45,5 @@ class Size(tuple[int, ...]):
         except TypeError:
             return NotImplemented
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Size:
+        return self.__mul__(other)

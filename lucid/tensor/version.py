@@ -19,9 +19,9 @@ class Version:
     __slots__ = ("__weakref__", "count", "inference", "stamp", "views")
 
     def __init__(self) -> None:
-        self.count = 0  # writes so far
-        self.stamp = 0  # the clock at the last write
-        self.inference = False  # made in inference_mode: must not be saved for a gradient
+        self.count: int = 0  # writes so far
+        self.stamp: int = 0  # the clock at the last write
+        self.inference: bool = False  # made in inference_mode: must not be saved for a gradient
         self.views: set[weakref.ref[Tensor]] | None = None  # live differentiable views, to rebase after a write
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -207,6 +207,8 @@ def methods() -> str:
             text = _definition(name, value, imports, body=" ..." if special else _body(value.__doc__))
             if special and name not in ("__setitem__", "__array_namespace__"):  # comparisons may also give NotImplemented
                 text = f"{text.rpartition(' -> ')[0]} -> Tensor: ..."
+            if (f"__{name[3:]}" in _OPERATORS and name.startswith("__i")) or (name.endswith("_") and not special):  # in place
+                text = text.replace(") -> Tensor:", ") -> Self:", 1)
         else:
             continue
         if name in ("__eq__", "__ne__"):

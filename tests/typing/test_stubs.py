@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 from tests.typing import stubs
 
 ROOT = pathlib.Path(__file__).parents[2]
-PROGRAM = pathlib.Path(__file__).with_name("program.py")
+PROGRAMS = [pathlib.Path(__file__).with_name(name) for name in ("program.py", "idioms.py")]
 
 
 def test_they_are_current():
@@ -25,5 +26,10 @@ def test_mypy(tmp_path):
     pytest.importorskip("mypy")
     paths = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", "--no-error-summary",
-                           f"--cache-dir={tmp_path}", str(PROGRAM)], capture_output=True, text=True, env={**os.environ, "MYPYPATH": paths})
+                           f"--cache-dir={tmp_path}", *map(str, PROGRAMS)], capture_output=True, text=True, env={**os.environ, "MYPYPATH": paths})
     assert done.stdout == done.stderr == "" and done.returncode == 0
+
+
+def test_idioms_run(capsys):
+    runpy.run_path(str(PROGRAMS[1]), run_name="__main__")
+    assert "Tensor" in capsys.readouterr().out

@@ -76,7 +76,7 @@ class TypedStorage(UntypedStorage):
 
     def __init__(self, array: Any, version: Version) -> None:
         super().__init__(array, version)
-        self.element_bytes = int(array.itemsize)
+        self.element_bytes: int = int(array.itemsize)
 
     @property
     def dtype(self) -> np.dtype:

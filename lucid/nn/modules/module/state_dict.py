@@ -307,7 +307,7 @@ class BoundHook:
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook = hook
-        self.module = weakref.ref(module)
+        self.module: weakref.ref[Any] = weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
         return self.hook(self.module(), *args)
