@@ -25,3 +25,8 @@ html_show_copyright = False
 html_copy_source = html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+# `python -m sphinx -b linkcheck docs docs/_build/links`: asks for every address outside of the site, and so needs a network.
+linkcheck_timeout = 20
+linkcheck_retries = 2
+linkcheck_ignore = [r"https://example\.org/", r"https://doi\.org/"]  # no page; journals refuse programs

@@ -24,7 +24,7 @@ class Predictor(nn.Module):
         h = self.embed(((x - self.mean) / self.std).unsqueeze(-1)) + self.place.weight[now]
         key_value = self.key_value(h)
         if generate:
-            key_value = self.cache = key_value if start == 0 else lucid.cat([self.cache, key_value], 1)
+            key_value = self.cache = key_value if self.cache is None else lucid.cat([self.cache, key_value], 1)
         key, value = key_value.chunk(2, -1)
         scores = (self.query(h) @ key.mT / key.shape[-1] ** 0.5).masked_fill(self.future[now, : now.stop], -float("inf"))
         return self.out((h + scores.softmax(-1) @ value).tanh()).squeeze(-1) * self.std + self.mean
@@ -35,7 +35,7 @@ def signals(count: int = 16) -> lucid.Tensor:
     return 20 + 3 * lucid.sin(phase + pace * lucid.arange(33)) + 0.3 * lucid.randn(count, 33)
 
 
-def main(device: str = "cpu", steps: int = 400) -> None:
+def main(device: str = "cpu", *, steps: int = 400) -> None:
     model, mse = Predictor(), nn.MSELoss()
     average, optimizer = AveragedModel(model, avg_fn=get_ema_avg_fn(0.95)), lucid.optim.Adam(model.parameters(), lr=1e-2)
     model.to(device), average.to(device), lucid.set_default_device(device)  # the optimizer's parameters have moved too

@@ -36,28 +36,28 @@ def load_data(seed: int) -> tuple[TensorDataset, TensorDataset]:
     """Training and test images (N, 1, 8, 8), dark ink on paper of brightness 1, and their labels (N,), shuffled by `seed`."""
     from sklearn.datasets import load_digits
 
-    digits = load_digits()
-    images = lucid.tensor(1 - digits.images / 16, dtype=lucid.float32, device="cpu").unsqueeze(1)
-    labels = lucid.tensor(digits.target, dtype=lucid.int64, device="cpu")
+    ink, digits = load_digits(return_X_y=True)
+    images = lucid.tensor(1 - ink.reshape(-1, 1, 8, 8) / 16, dtype=lucid.float32, device="cpu")
+    labels = lucid.tensor(digits, dtype=lucid.int64, device="cpu")
     order = lucid.randperm(len(labels), generator=lucid.Generator().manual_seed(seed), device="cpu")
     train, test = order[:TRAIN_SAMPLES], order[TRAIN_SAMPLES:]
     return TensorDataset(images[train], labels[train]), TensorDataset(images[test], labels[test])
 
 
 @lucid.no_grad()
-def predict(model: nn.Module, images: lucid.Tensor, device: str) -> lucid.Tensor:
+def predict(model: nn.Module, images: lucid.Tensor, device: lucid.device) -> lucid.Tensor:
     """The most likely digit of each image, on the CPU."""
     model.eval()
     return model(images.to(device)).argmax(1).cpu()
 
 
-def accuracy(model: nn.Module, dataset: TensorDataset, device: str) -> float:
+def accuracy(model: nn.Module, dataset: TensorDataset, device: lucid.device) -> float:
     """The fraction of images of `dataset` that `model` names correctly."""
     images, labels = dataset.tensors
     return (predict(model, images, device) == labels).float().mean().item()
 
 
-def train(model: nn.Module, train_set: TensorDataset, test_set: TensorDataset, device: str, seed: int, epochs: int
+def train(model: nn.Module, train_set: TensorDataset, test_set: TensorDataset, device: lucid.device, seed: int, epochs: int
           ) -> list[tuple[float, float]]:
     """Train with AdamW and a one-cycle learning rate; the mean loss and the test accuracy of each epoch."""
     from tqdm import tqdm
@@ -86,7 +86,7 @@ def train(model: nn.Module, train_set: TensorDataset, test_set: TensorDataset, d
     return history
 
 
-def check_buffers(path: pathlib.Path, test_set: TensorDataset, device: str) -> tuple[float, float]:
+def check_buffers(path: pathlib.Path, test_set: TensorDataset, device: lucid.device) -> tuple[float, float]:
     """The accuracy of the checkpoint in a fresh model, and after its running statistics have been reset."""
     model = build_model(nn).to(device)
     model.load_state_dict(lucid.load(path))
@@ -97,7 +97,7 @@ def check_buffers(path: pathlib.Path, test_set: TensorDataset, device: str) -> t
     return reloaded, accuracy(model, test_set, device)
 
 
-def plot(history: list[tuple[float, float]], model: nn.Module, test_set: TensorDataset, device: str,
+def plot(history: list[tuple[float, float]], model: nn.Module, test_set: TensorDataset, device: lucid.device,
          path: pathlib.Path) -> None:
     """Draw the learning curve and sixteen test images with their predictions, mistakes first and in red."""
     import matplotlib
@@ -110,7 +110,7 @@ def plot(history: list[tuple[float, float]], model: nn.Module, test_set: TensorD
     order = (predictions == labels).int().argsort()[:16].tolist()
 
     figure = plt.figure(figsize=(10, 4.2), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1.25, 1))
+    left, right = figure.subfigures(1, 2, width_ratios=(1.25, 1), squeeze=False)[0]
     loss_axis = left.subplots()
     epochs = range(1, len(history) + 1)
     loss_axis.plot(epochs, [loss for loss, _ in history], color="tab:blue", label="training loss")
@@ -133,7 +133,7 @@ def plot(history: list[tuple[float, float]], model: nn.Module, test_set: TensorD
 
 def main(arguments: list[str] | None = None) -> float:
     """Run the whole example; returns the test accuracy."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", default=str(lucid.get_default_device()), help="cpu or gpu (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the split, the weights and the batches")
     parser.add_argument("--epochs", type=int, default=15)
@@ -160,8 +160,6 @@ def main(arguments: list[str] | None = None) -> float:
     print(f"reloaded: {reloaded:.2%}; with running_mean and running_var reset: {ruined:.2%}")
     print(f"test accuracy {history[-1][1]:.2%}")
     return history[-1][1]
-
-
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The methods that `lucid.ops` gives to Tensor. Written by `python -m tests.typing.stubs`: do not edit."""
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
@@ -769,7 +769,7 @@ class TensorMethods:
         >>> lucid.tensor([[0.0, 5.0], [6.0, 0.0]]).to_sparse_csr().crow_indices()
         Tensor([0, 1, 2], requires_grad=False)
         """
-    def cuda(self, device: Any = None, non_blocking: Any = False, *, memory_format: Any = ...) -> Tensor:
+    def cuda(self, device: Any = None, non_blocking: builtins.bool = False, *, memory_format: Any = ...) -> Tensor:
         """`input` on a GPU, GPU 0 by default.
 
         >>> lucid.ones(2).gpu().device
@@ -1212,7 +1212,7 @@ class TensorMethods:
         >>> lucid.get_device(lucid.ones(1))
         -1
         """
-    def gpu(self, device: Any = None, non_blocking: Any = False, *, memory_format: Any = ...) -> Tensor:
+    def gpu(self, device: Any = None, non_blocking: builtins.bool = False, *, memory_format: Any = ...) -> Tensor:
         """`input` on a GPU, GPU 0 by default.
 
         >>> lucid.ones(2).gpu().device
@@ -1872,8 +1872,8 @@ class TensorMethods:
         Tensor([[1.0, 3.0],
                 [0.0, 1.0]], requires_grad=False)
         """
-    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None, axis: Any = ...,
-            keepdims: Any = ...) -> Any:
+    @overload
+    def max(self, dim: None = None, keepdim: builtins.bool = False, *, other: None = None, keepdims: Any = ...) -> Tensor:
         """The largest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `maximum`.
 
         NaN counts as the largest. Elements that tie share the gradient; with `dim` it goes to the element at the index.
@@ -1884,6 +1884,14 @@ class TensorMethods:
         >>> lucid.max(lucid.tensor([[1, 5, 2], [7, 0, 3]]), dim=1)
         ValuesIndices(values=Tensor([5, 7], requires_grad=False), indices=Tensor([1, 0], requires_grad=False))
         """
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def max(self, *, keepdim: builtins.bool = False, axis: builtins.int, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def max(self, dim: Tensor) -> Tensor: ...
+    @overload
+    def max(self, *, other: Tensor) -> Tensor: ...
     def maximum(self, other: Tensor) -> Tensor:
         """The larger of two elements; NaN if either is. Raises RuntimeError for complex tensors.
 
@@ -1899,8 +1907,8 @@ class TensorMethods:
         >>> lucid.mean(lucid.tensor([[1.0, 2.0], [3.0, 6.0]]), dim=0, keepdim=True)
         Tensor([[2.0, 4.0]], requires_grad=False)
         """
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, axis: Any = ...,
-               keepdims: Any = ...) -> Any:
+    @overload
+    def median(self, dim: None = None, keepdim: builtins.bool = False, *, keepdims: Any = ...) -> Tensor:
         """The lower of the middle elements of all, or with `dim` the named tuple (values, indices) along it; NaN if there is one.
 
         Of all elements, those equal to the median share the gradient; with `dim` it goes to the element at the index.
@@ -1910,8 +1918,12 @@ class TensorMethods:
         >>> lucid.median(lucid.tensor([[3, 1, 2]]), dim=1)
         ValuesIndices(values=Tensor([2], requires_grad=False), indices=Tensor([2], requires_grad=False))
         """
-    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None, axis: Any = ...,
-            keepdims: Any = ...) -> Any:
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def median(self, *, keepdim: builtins.bool = False, axis: builtins.int, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def min(self, dim: None = None, keepdim: builtins.bool = False, *, other: None = None, keepdims: Any = ...) -> Tensor:
         """The smallest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `minimum`.
 
         NaN counts as the smallest. Otherwise as `max`.
@@ -1921,6 +1933,14 @@ class TensorMethods:
         >>> lucid.min(lucid.tensor([[1, 5, 2], [7, 0, 3]]), dim=1)
         ValuesIndices(values=Tensor([1, 0], requires_grad=False), indices=Tensor([0, 1], requires_grad=False))
         """
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def min(self, *, keepdim: builtins.bool = False, axis: builtins.int, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def min(self, dim: Tensor) -> Tensor: ...
+    @overload
+    def min(self, *, other: Tensor) -> Tensor: ...
     def minimum(self, other: Tensor) -> Tensor:
         """The smaller of two elements; NaN if either is. Raises RuntimeError for complex tensors.
 
@@ -2025,13 +2045,17 @@ class TensorMethods:
         >>> lucid.nanmean(lucid.tensor([1.0, float("nan"), 3.0]))
         Tensor(2.0, requires_grad=False)
         """
-    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, axis: Any = ...,
-                  keepdims: Any = ...) -> Any:
+    @overload
+    def nanmedian(self, dim: None = None, keepdim: builtins.bool = False, *, keepdims: Any = ...) -> Tensor:
         """`median` of the elements that are not NaN; NaN if there are none.
 
         >>> lucid.nanmedian(lucid.tensor([1.0, float("nan"), 3.0]))
         Tensor(1.0, requires_grad=False)
         """
+    @overload
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, keepdims: Any = ...) -> ValuesIndices: ...
+    @overload
+    def nanmedian(self, *, keepdim: builtins.bool = False, axis: builtins.int, keepdims: Any = ...) -> ValuesIndices: ...
     def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *,
                     interpolation: str = 'linear', axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """`quantile` of the elements that are not NaN; NaN if there are none.
@@ -2146,7 +2170,8 @@ class TensorMethods:
         """
     def nextafter_(self, other: Tensor) -> Tensor:
         """`nextafter`, written into this tensor. See there."""
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
         """The int64 indices of the elements that are not zero: a tensor (n, dimensions), or a tuple with one 1-d tensor for
         each dimension, which can index `input`. Waits for a GPU.
 
@@ -2156,6 +2181,8 @@ class TensorMethods:
         >>> lucid.nonzero(lucid.tensor([[0, 1], [2, 0]]), as_tuple=True)
         (Tensor([0, 1], requires_grad=False), Tensor([1, 0], requires_grad=False))
         """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
         """The first `size` rows of ``nonzero(input)``, filled up with rows of `fill_value`: a shape that no element decides.
 
@@ -2194,7 +2221,7 @@ class TensorMethods:
         """
     def not_equal_(self, other: Any) -> Tensor:
         """`ne`, written into this tensor. See there."""
-    def numpy(self, *, force: Any = False) -> np.ndarray:
+    def numpy(self, *, force: builtins.bool = False) -> np.ndarray:
         """The elements as a NumPy array that shares the memory.
 
         Raises TypeError for a tensor on another device and RuntimeError for one that requires grad, outside `no_grad`, unless
@@ -3020,7 +3047,8 @@ class TensorMethods:
         """
     def trunc_(self) -> Tensor:
         """`trunc`, written into this tensor. See there."""
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+    @overload
+    def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> str:
         """The tensor in another dtype, given as such or by the name of a type; without one, the name of its type, such as
         'lucid.FloatTensor'. Raises ValueError for an unknown name.
 
@@ -3029,6 +3057,8 @@ class TensorMethods:
         >>> lucid.ones(2).type(lucid.int64)
         Tensor([1, 1], requires_grad=False)
         """
+    @overload
+    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """`input` with the dtype of `other`.
 
@@ -3064,8 +3094,9 @@ class TensorMethods:
         >>> bool((x >= 2).all()), bool((x <= 3).all())
         (True, True)
         """
-    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False,
-               dim: builtins.int | None = None, *, axis: Any = ...) -> Any:
+    @overload
+    def unique(self, sorted: builtins.bool = True, return_inverse: Literal[False] = False,
+               return_counts: Literal[False] = False, dim: builtins.int | None = None, *, axis: Any = ...) -> Tensor:
         """The different elements in order (whether or not `sorted` asks for it), or the different slices along `dim`.
 
         With `return_inverse`, also where each element went, and with `return_counts` how often each appears: a tuple then. NaNs
@@ -3076,13 +3107,20 @@ class TensorMethods:
         >>> lucid.unique(lucid.tensor([3, 1, 3]), return_counts=True)
         (Tensor([1, 3], requires_grad=False), Tensor([1, 2], requires_grad=False))
         """
-    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False,
-                           dim: builtins.int | None = None, *, axis: Any = ...) -> Any:
+    @overload
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False,
+               dim: builtins.int | None = None, *, axis: Any = ...) -> Any: ...
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False,
+                           dim: builtins.int | None = None, *, axis: Any = ...) -> Tensor:
         """The first of each run of equal elements, or of equal slices along `dim`; results and errors as of `unique`.
 
         >>> lucid.unique_consecutive(lucid.tensor([1, 1, 2, 1]))
         Tensor([1, 2, 1], requires_grad=False)
         """
+    @overload
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False,
+                           dim: builtins.int | None = None, *, axis: Any = ...) -> Any: ...
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0, *, axis: Any = ...) -> tuple[Tensor, ...]:
         """At most `chunks` views of equal length along `dim` (the last may be shorter).
 

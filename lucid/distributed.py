@@ -220,7 +220,8 @@ def _group(given: ProcessGroup | None) -> ProcessGroup:
 
 
 def new_group(ranks: Sequence[int] | None = None, timeout: Any = None, backend: str | None = None, pg_options: Any = None,
-              use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None) -> Any:
+              use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None
+              ) -> ProcessGroup | int:
     """A group of the processes `ranks`, of which there is number 0.
 
     >>> import lucid.distributed as dist

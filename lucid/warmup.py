@@ -227,14 +227,17 @@ def _embedding(size: int, **like: Any) -> None:
 def _conv2d(size: int, **like: Any) -> None:
     side, channels = max(8, size // 10), max(4, size // 5)  # enough of both for Winograd's kernels
 
-    def run(layer: nn.Conv2d, images: int = 4, side: int = side, gradient: bool = True) -> None:
+    def run(layer: nn.Conv2d | nn.ConvTranspose2d, images: int = 4, side: int = side, gradient: bool = True) -> None:
         x = _random(images, layer.in_channels, side, side, **like)
         layer.to(**like)(x if gradient else x.detach()).square().sum().backward()
 
     for kernel, stride, dilation, groups in ((3, 1, 1, 1), (3, 2, 1, 1), (3, 1, 2, 1), (1, 1, 1, 1), (1, 2, 1, 1),
                                              (3, 1, 1, channels), (3, 2, 1, channels)):
         run(nn.Conv2d(channels, channels, kernel, stride, kernel // 2 * dilation, dilation, groups, bias=groups == 1))
-    run(nn.Conv2d(3, channels, 3, padding=1), gradient=False)
+    # Each gradient alone, too: of a weight, with that of a bias, and of an input, which a transposed convolution is.
+    for layer in (nn.Conv2d(3, channels, 3, padding=1), nn.Conv2d(3, channels, 3, padding=1, bias=False),
+                  nn.ConvTranspose2d(channels, channels, 3, padding=1)):
+        run(layer, gradient=False)
     for few, stride in itertools.product((1, 2, 3, 4), (1, 2)):  # results of a group, and of its input gradient
         run(nn.Conv2d(2 * few, 2 * few, 3, stride, groups=2))
     run(nn.Conv2d(4 * channels, 8 * channels, 3, 2, 1), images=1, side=14)  # a large weight and few positions

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_overloads
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "kernels"), str(ROOT / "docs")]
@@ -22,6 +22,7 @@ FOLDER = ROOT / "docs" / "reference"
 MOST_TESTS = 6
 LINE = 96
 _CODE = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
+_ADDRESS = re.compile(r"https?://[^\s()<>`]+[^\s()<>`.,;:]")
 INDEX = """# Reference
 
 Every public name, each with a page of its own: signature, what it does, source and the tests that use it.
@@ -31,16 +32,22 @@ What an operation can do on which device stands in [the table of operations](../
 
 
 def _signature(name: str, value: Any) -> str:
-    """A call of it as Python shows it, an argument a line where it is long."""
+    """A call of it as Python shows it, or each of its overloads; of a class without the None that `__init__` returns."""
     try:
-        signature = inspect.signature(value)
-    except (TypeError, ValueError):
+        if inspect.isclass(value):
+            return _call(name, inspect.signature(value).replace(return_annotation=inspect.Signature.empty))
+        return "\n".join(_call(name, inspect.signature(each)) for each in get_overloads(inspect.unwrap(value)) or [value])
+    except (TypeError, ValueError, AttributeError):
         return f"{name}(...)"
+
+
+def _call(name: str, signature: inspect.Signature) -> str:
+    """An argument a line where it is long."""
     short = _plain(f"{name}{signature}")
     if len(short) <= LINE:
         return short
-    arguments, result = _arguments(signature), short.rpartition(" -> ")[2]
-    return f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + f") -> {result}"
+    arrow = "" if signature.return_annotation is inspect.Signature.empty else f" -> {short.rpartition(' -> ')[2]}"
+    return f"{name}(\n" + "".join(f"    {argument},\n" for argument in _arguments(signature)) + f"){arrow}"
 
 
 def _arguments(signature: inspect.Signature) -> list[str]:
@@ -84,7 +91,7 @@ def _markdown(docstring: str, links: dict[str, str]) -> str:
         return f"[{match[0]}]({links[full]}.md)" if full in links else match[0]
 
     parts = re.split(r"(```pycon.*?```)", text, flags=re.DOTALL)
-    return "".join(part if part.startswith("```pycon") else _CODE.sub(linked, part) for part in parts)
+    return "".join(part if part.startswith("```pycon") else _ADDRESS.sub(r"<\g<0>>", _CODE.sub(linked, part)) for part in parts)
 
 
 @functools.cache
@@ -191,7 +198,8 @@ def write(folder: pathlib.Path = FOLDER) -> int:
     for item in items:
         spaces[item.namespace].append(item)
     for space, members in spaces.items():
-        summary = (inspect.getdoc(names.namespace(space)) or "").partition("\n\n")[0] if space != "lucid" else ""
+        summary = _ADDRESS.sub(r"<\g<0>>", (inspect.getdoc(names.namespace(space)) or "").partition("\n\n")[0]
+                               ) if space != "lucid" else ""
         rows = [f"| [`{item.name.rpartition('.')[2]}`]({item.name}.md) | {_first(item)} |" for item in members]
         texts[f"namespace-{space}.md"] = (f"# {space}\n\n{summary}\n\n| name | |\n| --- | --- |\n" + "\n".join(rows)
                                           + "\n")

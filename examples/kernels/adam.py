@@ -34,7 +34,8 @@ class Adam(lucid.optim.Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
 
     @lucid.no_grad()
-    def step(self):
+    def step(self, closure=None):
+        loss = None if closure is None else lucid.enable_grad()(closure)()
         for group, p in [(each, p) for each in self.param_groups for p in each["params"]]:
             state, (beta1, beta2) = self.state[p], group["betas"]
             if not state:
@@ -42,6 +43,7 @@ class Adam(lucid.optim.Optimizer):
             state["step"] += 1
             adam(p, p.grad, state["m"], state["v"], lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
                  correction1=1 - beta1 ** state["step"], correction2=1 - beta2 ** state["step"])
+        return loss
 
 
 def test_adam():

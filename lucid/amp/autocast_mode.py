@@ -171,7 +171,7 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 # PyTorch's older names, for one kind of device each.
-def get_autocast_cpu_dtype() -> Any:
+def get_autocast_cpu_dtype() -> np.dtype:
     """`get_autocast_dtype` of the CPU.
 
     >>> lucid.get_autocast_cpu_dtype() == lucid.bfloat16
@@ -180,7 +180,7 @@ def get_autocast_cpu_dtype() -> Any:
     return get_autocast_dtype("cpu")
 
 
-def get_autocast_gpu_dtype() -> Any:
+def get_autocast_gpu_dtype() -> np.dtype:
     """`get_autocast_dtype` of GPUs.
 
     >>> lucid.get_autocast_gpu_dtype()
@@ -240,7 +240,7 @@ def clear_autocast_cache() -> None:
     casts.made.clear()
 
 
-def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Callable[..., Any]:
     """Decorate the `forward` of an `autograd.Function` for autocast on a kind of device.
 
     Without `cast_inputs` it runs with the autocast that is on, which `custom_bwd` makes backward do too. With a dtype its
@@ -281,7 +281,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
     return decorated
 
 
-def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Callable[..., Any]:
     """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: it runs with the same autocast.
 
     >>> class Half(lucid.autograd.Function):

@@ -1,4 +1,4 @@
-"""The Python array API standard 2024.12 (https://data-apis.org/array-api/2024.12): what `x.__array_namespace__()` returns.
+"""The Python array API standard 2024.12 (https://data-apis.org/array-api/2024.12/): what `x.__array_namespace__()` returns.
 
 A namespace of its own, because `lucid` itself has PyTorch's names and behaviour, which the standard contradicts: in it `sort`
 returns values alone, `max` takes several axes, `var` divides by the number of elements, a 0-d array takes part in the promotion

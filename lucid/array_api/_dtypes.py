@@ -65,7 +65,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return bool(lucid.promote_types(own, to) == as_dtype(to))
 
 
-def result_type(*arrays_and_dtypes: Any) -> Any:
+def result_type(*arrays_and_dtypes: Any) -> lucid.dtype:
     """The dtype of a result of arrays, dtypes and Python scalars. Raises ValueError if only scalars are given.
 
     >>> from lucid import array_api as xp

@@ -1,7 +1,7 @@
 """Indices, sorting and what is found by them."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import lucid
 
@@ -112,6 +112,14 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
     Tensor([0, 2, 1], requires_grad=False)
     """
     return lucid.argsort(x, axis, descending, stable)
+
+
+@overload
+def where(condition: Tensor, /) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor: ...
 
 
 def where(condition: Tensor, x1: Any = None, x2: Any = None, /) -> Any:

@@ -7,6 +7,7 @@ a few elements. So the usual call is a function of its own, made of a template: 
 from __future__ import annotations
 
 import functools
+import textwrap
 import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -88,10 +89,29 @@ _RESULTS = """
         out._array = array
         out._node = out._grad = out._version_box = out._view = None
     if flags and rule is not None and ({needed}):
-        op.record(out, array, [{nodes}], ({tensors},), dict({keywords}), flags)
+{recorded}
     if is_view:
         op.share(out, t0, dict({keywords}))
     return out
+"""
+_RECORD_ANY = """
+        op.record(out, array, [{nodes}], ({tensors},), dict({keywords}), flags)
+"""
+# The same without the call, where the operands are known: the rule gets those that it sees.
+_RECORD_RESULTS = """
+        if array.__class__ is tuple or array.dtype in differentiable:
+{saved}
+            vjp = rule(({needs},), {passed})
+            if clock.any_inference:
+                check_inference(vjp, name)
+            node = new(Node)
+            node.seq = tick()
+            node.op = name
+            node.parents = ({nodes},)
+            node.vjp = vjp
+            node.kept = saves
+            node.hooks = node.graph_info = None
+            attach(node, out, array)
 """
 _VIEW = """
     out = new(Tensor)
@@ -236,10 +256,10 @@ def _function(op: Op, end: str, operands: int | None, names: tuple[str, ...] | N
     if operands is None or names is None:
         end = _RESULTS
     known = {**_KNOWN, "op": op, "name": op.name, "kernel": op.kernel, "rule": op.rule, "saves": op.saves,
-             "saved_outputs": op.saved_outputs, "is_view": op.view}
+             "saved_outputs": op.saved_outputs, "is_view": op.view, "attach": op.attach}
     if op.rule is None:  # of a constant result
         known["differentiable"] = ()
-    template = _template(end, operands, None if names is None else len(names))
+    template = _template(end, operands, None if names is None else len(names), op.inputs_seen)
     made: Any = FunctionType(renamed(template, op.name, names or ()), known, op.name)
     made.__kwdefaults__ = getattr(op.rule, "__kwdefaults__", None)
     made.name, made.rule = op.name, op.rule
@@ -247,7 +267,7 @@ def _function(op: Op, end: str, operands: int | None, names: tuple[str, ...] | N
 
 
 @functools.cache
-def _template(end: str, operands: int | None, count: int | None) -> CodeType:
+def _template(end: str, operands: int | None, count: int | None, seen: int | None) -> CodeType:
     places = range(operands or 0)
     tensors, arrays, nodes = ([f"{kind}{place}" for place in places] for kind in "txn")
     names = [f"_{number}" for number in range(count or 0)]
@@ -261,9 +281,15 @@ def _template(end: str, operands: int | None, count: int | None) -> CodeType:
         "arrays": ", ".join([*arrays, *keywords]), "operands": ", ".join(arrays), "tensors": ", ".join(tensors),
         "passed": passed, "keywords": ", ".join(keywords), "nodes": ", ".join(nodes),
         "needed": _ANY_NEEDED if operands is None else " or ".join(f"{node} is not None" for node in nodes),
-        "saved": "\n".join(f"        if {t}.__class__ is not Tensor{'' if t == 't0' else f' and isinstance({t}, Tensor)'}:\n"
-                           f"            {t} = {t}._for_graph()" for t in tensors),
-        "record": _RECORD.format(needs=", ".join(f"{node} is not None" for node in nodes), passed=passed, nodes=", ".join(nodes))}
+        "needs": ", ".join(f"{node} is not None" for node in nodes)}
+    saved = [f"        if {t}.__class__ is not Tensor{'' if t == 't0' else f' and isinstance({t}, Tensor)'}:\n"
+             f"            {t} = {t}._for_graph()" for t in tensors]
+    parts["saved"], parts["record"] = "\n".join(saved), _RECORD.format(**parts)
+    if operands is None:
+        parts["recorded"] = _RECORD_ANY.format(**parts)
+    else:
+        parts["recorded"] = _RECORD_RESULTS.format(**parts | {
+            "saved": textwrap.indent("\n".join(saved[:seen]), "    "), "passed": ", ".join([*tensors[:seen], *keywords])})
     signature = ", ".join([*tensors, *(["*"] if names and operands is not None else []), *names,
                            *(["**attributes"] if count is None else [])])
     first = "    t0 = tensors[0]\n" if operands is None else ""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from gc import get_referents
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Literal, overload
 
 from .. import _clock as clock
 from .. import _recording, backends
@@ -78,6 +78,18 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
                 gradient = _call_pre_hooks(node, gradient, handed_out)
             if tensor is not None and gradient is not None:
                 _accumulate(tensor, gradient, create_graph, handed_out)
+
+
+@overload
+def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: Literal[False] | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Tensor | None, ...]: ...
 
 
 def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
@@ -544,11 +556,11 @@ def _private(array: Any, handed_out: dict[int, Any], like: Any = None) -> Any:
         axes = memory_axes(like)
         if not like.transpose(axes).flags.c_contiguous:
             axes = None
-    ordered = array if axes is None else array.transpose(axes)
+    ordered = array if axes is None else backends.run("transpose", (array,), {"axes": axes})
     if key in handed_out or not ordered.flags.c_contiguous:
         array = backends.run("copy", (ordered,))
         if axes is not None:
-            array = array.transpose(inverse(axes))
+            array = backends.run("transpose", (array,), {"axes": inverse(axes)})
         root = _root(array)
         key = id(root)
     handed_out[key] = root

@@ -147,7 +147,8 @@ def hessian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = False
     return result[0][0] if single else result
 
 
-def vjp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+        ) -> tuple[Any, Any]:
     """``(func(inputs), v^T J)``: the outputs, and the gradients of the inputs for the upstream gradient `v`.
 
     >>> lucid.autograd.functional.vjp(lambda x: x ** 2, lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 10.0]))
@@ -161,7 +162,8 @@ def vjp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
     return _packed(outputs, single_output, create_graph), _packed(found, single_input, create_graph)
 
 
-def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+        ) -> tuple[Any, Any]:
     """``(func(inputs), J v)``: the outputs, and how they change when the inputs move along `v`.
 
     >>> lucid.autograd.functional.jvp(lambda x: x ** 2, lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 10.0]))
@@ -178,7 +180,8 @@ def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
     return _packed(outputs, single_output, create_graph), _packed(found, single_output, create_graph)
 
 
-def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+        ) -> tuple[Any, Any]:
     """``(func(inputs), v^T H)`` for a function with one output element and its Hessian H.
 
     >>> lucid.autograd.functional.vhp(lambda x: (x ** 3).sum(), lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 0.0]))
@@ -193,7 +196,8 @@ def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: b
     return _packed((output,), True, create_graph), _packed(found, single, create_graph)
 
 
-def hvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+        ) -> tuple[Any, Any]:
     """``(func(inputs), H v)``: the same as `vhp` for real inputs, whose Hessian is symmetric.
 
     >>> lucid.autograd.functional.hvp(lambda x: (x ** 3).sum(), lucid.tensor([1.0, 2.0]), lucid.tensor([1.0, 0.0]))

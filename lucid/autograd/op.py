@@ -37,6 +37,7 @@ _new = object.__new__
 _REPLAYS = (FunctionType, functools.partial)
 by_kernel: dict[str, Op] = {}  # an operation with the gradient rule of each kernel that has one: forward mode uses it
 _UNUSUAL = ANOMALY | HOOKS
+_FIRST = (0,)
 differentiable = frozenset(dtype for dtype in _dtypes.EVERY if _dtypes.is_differentiable(dtype))
 
 
@@ -121,24 +122,35 @@ class Op:
         if flags & LEVELS:
             parents = lifted(parents, result)
         node = Node(self.name, parents, vjp, self.saves)
-        if not many:
-            out._node = node
-            if self.saved_outputs:
-                node.kept = [(result, version_box(out), -1)]
-        else:
-            outputs = range(len(out)) if self.outputs is None else self.outputs
-            single = len(outputs) == 1
-            for index in outputs:
-                if out[index] is not None:
-                    out[index]._node = node if single else Slot(node, index)
-            if self.saved_outputs:
-                node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
-                             for i in self.saved_outputs]  # type: ignore[union-attr]
+        self.attach(node, out, result)
         if flags & _UNUSUAL:
             if flags & ANOMALY:
                 node.metadata["traceback_"] = traceback.format_stack()[:-2]
             if flags & HOOKS:
                 pack(node)
+
+    def attach(self, node: Node, out: Any, result: Any) -> None:
+        """Let `node` be the history of the results, and keep those that `vjp` gets."""
+        if out.__class__ is not tuple:
+            out._node = node
+            if self.saved_outputs:
+                node.kept = [(result, version_box(out), -1)]
+            return
+        outputs = self.outputs
+        if outputs == _FIRST:
+            out[0]._node = node
+            if self.saved_outputs:
+                node.kept = [out[i] if i else (result[0], version_box(out[0]), -2)
+                             for i in self.saved_outputs]  # type: ignore[union-attr]
+            return
+        numbers = range(len(out)) if outputs is None else outputs
+        single = len(numbers) == 1
+        for index in numbers:
+            if out[index] is not None:
+                out[index]._node = node if single else Slot(node, index)
+        if self.saved_outputs:
+            node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in numbers else out[i]
+                         for i in self.saved_outputs]  # type: ignore[union-attr]
 
     def share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""

@@ -133,7 +133,8 @@ def keep_elements(saved: Tensor | None) -> None:
     one too many, and no harm is done.
     """
     if saved is not None:
-        saved._array, saved._version_box = saved._array.copy(), None
+        array = saved._array
+        saved._array, saved._version_box = TABLES[array.__class__]["copy"](array), None
 
 
 def _follow(node: Any, box: Any) -> None:

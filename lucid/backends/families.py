@@ -43,7 +43,7 @@ FAMILIES = {
 }
 # Those of `lucid_kernels.cuda` alone: on the CPU the operations are made of others.
 OF_GPU = {"losses.nll_loss": "nll_loss nll_loss_grad", "indexing.take": "embedding index_select gather",
-          "indexing.embedding_bag": "bag_edges bag_indices bag_lengths bag_sums bag_maxima"}
+          "indexing.embedding_bag": "bag_edges bag_indices bag_lengths bag_sums bag_maxima", "convolution.conv2d": "conv2d_grad"}
 for _row in ROWS.values():
     if _row.family:
         FAMILIES[_row.family] = f"{FAMILIES.get(_row.family, '')} {_row.name}"

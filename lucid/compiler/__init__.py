@@ -2,6 +2,7 @@
 
 `watch`: what a function can see beside its arguments.
 `symbols`: the places of arrays in a recording.
+`arrays`: the arrays of a recording, by those.
 `recorder`: what a call runs, kernel by kernel.
 `breaks`: what ends a recording, and the line of the program.
 `comparison`: what differs between two recordings.

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from .. import _dtypes, backends
 from .._pytree import TreeSpec
 from ..tensor import Tensor
+from .anew import is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol, Use
 from .watch import same
 
+_PLAIN = frozenset((int, bool, str))
 Layout = tuple[Any, ...]
 _NUMBERED = frozenset(("state", "grad"))  # symbols of tensors that each recording has numbered by itself
 
@@ -33,7 +36,11 @@ def is_composed(array: Any) -> bool:
 
 
 def alike(first: Recorder, second: Recorder) -> bool:
-    """Whether two recordings began with the same places and the same gradients."""
+    """Whether two recordings began with the same places and the same gradients, and gradients came to the same of their results:
+    of others there is no plan if they cannot be computed anew.
+    """
+    if first.given != second.given and is_repeatable(second.events[:second.end + 1]):
+        return False
     return _see_the_same(first, second) and all(_began_alike(first._before.get(key), before)
                                                 for key, before in second._before.items())
 
@@ -69,7 +76,8 @@ def differences(first: Recorder, second: Recorder, most: int | None = None) -> s
     for number, (a, b) in enumerate(itertools.zip_longest(first.events[:most], second.events[:most])):
         if a is None or b is None:
             return f"one call ran {len(first.events)} steps, another one {len(second.events)}"
-        if not (both.kernels(a, b) if a[0] == "kernel" == b[0] else both.equal(a, b)):
+        if not (both.kernels(a, b) if a[0] == "kernel" == b[0] else both.gradients(a, b) if a[0] == "grad" == b[0] else
+                both.equal(a, b)):
             line = second.line(number) or first.line(number)
             return f"{'' if line is None else line + ': '}step {number} differs between two calls: {_difference(a, b, both)}"
     return None
@@ -82,25 +90,32 @@ class _Both:
         self._first, self._second = first.state, second.state
         self._slots, self._other_slots = first.slots, second.slots
         self._variables, self._others = _variables(first), _variables(second)
+        #: Whether equal symbols are those of one tensor: mostly.
+        self._are_numbered_alike = not (self._variables or self._others) and len(self._first) == len(self._second) and all(
+            map(operator.is_, self._first, self._second))
 
     def kernels(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         """Whether two kernel calls are the same."""
         if a[1] != b[1] or a[2] is not b[2] or a[5] != b[5] or a[7] is not b[7] or a[8] is not b[8] or (
                 len(a[3]) != len(b[3]) or len(a[6]) != len(b[6])):
             return False
+        alike = self._are_numbered_alike
         for x, y in zip(a[3], b[3], strict=True):
             if x.__class__ is Use is y.__class__:
-                x, y = x.symbol, y.symbol
-                if x != y if x[0] not in _NUMBERED else not self._symbols(x, y):
+                if x != y if alike else not self.equal(x.symbol, y.symbol):
                     return False
             elif x is not y and not self.equal(x, y):
                 return False
         for x, y in zip(a[6], b[6], strict=True):
-            if x != y if x is None or x[0] not in _NUMBERED else not self._symbols(x, y):
+            if x != y if x is None or alike else not self.equal(x, y):
                 return False
             if x is not None and x[0] == "slot" and self._slots[x[1]] != self._other_slots[x[1]]:
                 return False
         return not (a[4] or b[4]) or self.equal(a[4], b[4])
+
+    def gradients(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+        """Whether the same tensors get the same gradients."""
+        return a == b if self._are_numbered_alike else self.equal(a, b)
 
     def _symbols(self, a: Symbol, b: Symbol | None) -> bool:
         """Whether two symbols of numbered tensors are of one tensor, or of the tensor in one variable."""
@@ -115,6 +130,8 @@ class _Both:
             return True
         if a.__class__ is not b.__class__:
             return False
+        if a.__class__ in _PLAIN:
+            return bool(a == b)
         if a.__class__ in backends.TABLES:
             a, b = backends.to_host(a), backends.to_host(b)
             return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()

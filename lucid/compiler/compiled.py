@@ -204,7 +204,7 @@ class Compiled:
 
     def _bounded(self, signature: _Signature, recorder: Recorder, result: Any) -> Any:
         """`result`, with the call as one node of the graph, whose rule records what backward does inside of it."""
-        inside, targets = list(recorder.leaves), [tensor for _, tensor in recorder.wanted]
+        inside, targets = list(recorder.leaves), {tensor._node: tensor for _, tensor in recorder.wanted}
 
         def vjp(g: Any, saved: Saved) -> list[Any]:
             found = recorder.differentiate(inside, targets, upstream(g, len(inside)), saved.is_kept)

@@ -104,6 +104,11 @@ class Written:
             return f"{'given' if target[0] == 'arg' else 'state'}[{target[1]}]"
 
         def expression(value: Any) -> str:
+            kind = value.__class__
+            if kind is Use:
+                return variable(value[0])
+            if kind is int or kind is bool or value is None:
+                return repr(value)
             if isinstance(value, Use):
                 return variable(value.symbol)
             if value.__class__ is tuple and len(value) == 2 and value[0] in ("seed", "offset"):

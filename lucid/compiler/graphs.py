@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import backends
 from ..optim._captured import CapturedStep
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .recorder import Recorder
 from .symbols import Symbol, Use
 
@@ -351,6 +351,7 @@ class Graphs:
         # Gradients that are let go and come again at the same place: where no step looks at them in between, the tensors stay.
         stay = set() if any(line.kind == "host" for line in lines) else {slot for _, slot in self._targets}
         staying = {line.event[1] for line in lines if line.kind == "grad" and line.event[2] in stay}
+        put: list[tuple[str, str]] = []
         waiting: list[str] = []
         for line in lines:
             if line.kind in _CAPTURED or line.kind == "draw":
@@ -366,19 +367,18 @@ class Graphs:
                 text += waiting
                 waiting, segment = [], None
             if line.kind == "grad" and line.event[1] in staying:
-                if line.event[2] is None:
-                    continue
-                place, _, new = line.text.partition(" = ")
-                array = _variable(line.event[2])
-                waiting += [f" grad = {place}",
-                            f" if grad is None or grad._array is not {array} or grad._version_box is not None: {place} = {new}"]
+                if line.event[2] is not None:
+                    put.append((line.text.partition("._grad")[0], _variable(line.event[2])))
                 continue
             changed = re.sub(r"\b(wrap\(|renew\([^,]*, )(v\d+)", r"\1own(\2)", line.text) if line.kind in _COPIED else line.text
             (text if segment is None else waiting).append(f" {changed}")
         if segment is not None:
             text += self._launched(segment)
+            if put:  # one line: a line for each takes long to compile
+                tensors, arrays = (", ".join(names) for names in zip(*put, strict=True))
+                text.append(f" put_gradients([{tensors}], [{arrays}])")
             text += waiting
-        scope = {**self._names, "copy_into": self._gpu.copy_into, "own": self._gpu.own_copy}
+        scope = {**self._names, "copy_into": self._gpu.copy_into, "own": self._gpu.own_copy, "put_gradients": _put_gradients}
         exec(compile("\n".join(text), "<lucid.compile>", "exec"), scope)
         found: Callable[..., Any] = scope["run"]
         return found
@@ -395,6 +395,14 @@ class Graphs:
 
     def _placed(self, symbol: Symbol) -> str:
         return f"static[{self._places.setdefault(symbol, len(self._places))}]"
+
+
+def _put_gradients(tensors: Sequence[Tensor], arrays: Sequence[Any]) -> None:
+    """Let `arrays` be the gradients of `tensors`, in new tensors where they are not already."""
+    for tensor, array in zip(tensors, arrays, strict=True):
+        grad = tensor._grad
+        if grad is None or grad._array is not array or grad._version_box is not None:
+            tensor._grad = wrap(array)
 
 
 def _growth(recorder: Recorder) -> list[int]:
@@ -451,12 +459,12 @@ def _without_ones(lines: list[Line], recorder: Recorder) -> list[Line]:
     """
     last = {symbol: line for line in lines for symbol in line.symbols}
     ones: dict[Symbol, Line] = {}
-    computed: set[Symbol | None] = set()
+    computed: set[Symbol] = set()
     changed: list[Line] = []
     for line in lines:
         event = line.event
         if event[0] == "kernel" and event[1] in _LOSSES:
-            computed.update(event[6])
+            computed.update(output for output in event[6] if output is not None)
         if line.kind != "kernel" or event[1] not in ("fill", "mul"):
             changed.append(line)
             continue

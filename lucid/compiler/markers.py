@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _recording
 from ..nn.modules.module import Module
@@ -15,8 +15,10 @@ from ..nn.modules.module import Module
 __all__ = ["allow_in_graph", "assume_constant_result", "cudagraph_mark_step_begin", "disable", "is_dynamo_compiling",
            "is_exporting", "list_backends", "nested_compile_region", "substitute_in_graph"]
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Callable[..., Any]:
     """A function, or a module, as a decorator too, that is never replayed: what calls it runs as it is each time, with the
     warning of `lucid.compile`, or its error with ``fullgraph=True``.
 
@@ -49,7 +51,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return as_it_is
 
 
-def allow_in_graph(fn: Any) -> Any:
+def allow_in_graph(fn: Function) -> Function:
     """The function itself, or the list of functions: a recording holds what they run.
 
     >>> lucid.compiler.allow_in_graph(lucid.relu) is lucid.relu
@@ -61,7 +63,7 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+def assume_constant_result(fn: Function) -> Function:
     """The function itself: what Python computes while a call is recorded is constant anyway.
 
     >>> lucid.compiler.assume_constant_result(len) is len
@@ -70,7 +72,7 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def nested_compile_region(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+def nested_compile_region(fn: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """The function itself, as a decorator: plans have no regions.
 
     >>> lucid.compiler.nested_compile_region(len) is len

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _clock as clock
 from .. import _notebook, backends
+from .._nodes import Leaf
 from .._pytree import tree_unflatten
 from ..autograd.grad_mode import GRAD, INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
@@ -63,6 +64,8 @@ class Plan:
         tensors = [*recorder.environment.tensors.values()]
         gone = {id(recorder.state[n]) for n in replaced}
         self._traits = [(t, t._node, _hooks(t)) for t in tensors if id(t) not in gone]
+        #: Whether results have nodes of the recording, which lead to the leaves that there were.
+        self._keeps_nodes = any(output[0] == "tensor" and output[2] is not None for output in events[recorder.end][1])
         before = recorder._before
         tensors = [t for t in tensors if id(t) not in gone]
         self._present = [(t, layout(before[id(t)][2])) for t in tensors if before[id(t)][1] is not None]
@@ -211,7 +214,10 @@ class Plan:
             if tensor._array is not array:
                 return False
         for tensor, node, hooks in self._traits:
-            if tensor._node is not node or (node is not None and _hooks(tensor) != hooks):
+            now = tensor._node
+            if now is not node and (self._keeps_nodes or not (now.__class__ is node.__class__ is Leaf)):  # not frozen meanwhile
+                return False
+            if node is not None and _hooks(tensor) != hooks:
                 return False
         return all(t._grad is None for t in self._absent)
 

@@ -1,18 +1,12 @@
 """Recorder: what a call of a function runs, kernel by kernel, told by the dispatcher while the function runs eagerly.
 
-Arrays become symbols: ``("arg", n)`` the n-th tensor among the arguments, ``("state", n)`` a tensor that the function sees
-(`watch`), ``("arg_grad", n)`` and ``("grad", n)`` the gradients that they had before the call, ``("slot", n)`` the n-th array
-that was computed. An array that is none of these came from where no recorder looks; then the call is not compiled. Where
-something cannot be replayed `refuse` says so, and the function runs on as it is: a recording changes nothing.
+Where something cannot be replayed `refuse` says so, and the function runs on as it is: a recording changes nothing.
 """
 from __future__ import annotations
 
 import functools
-import sys
 import types
-import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,41 +15,37 @@ from .. import _recording, backends
 from .._nodes import Leaf
 from .._pytree import tree_flatten, tree_unflatten
 from ..autograd.engine import between
+from ..autograd.freeing import saves
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
+from ..autograd.node import Slot
 from ..backends import TABLES
 from ..backends.cpu import chains
 from ..backends.sizes import LARGE
 from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap
-from .breaks import GraphBreak, frame_that_reads, user_frame, user_line
+from .anew import is_repeatable
+from .arrays import Arrays, is_array, owner, role
+from .breaks import frame_that_reads, user_frame
 from .returned import Expression, ReturnLine, Unknown, replaced, value_of
 from .symbols import Known, Symbol, Use, is_pure
 from .watch import PLAIN, Environment, same
 
-_KERNELS = str(Path(backends.cpu.__file__).parent)
-
 # Kernels whose results have lengths that depend on elements.
 _DEPENDING = frozenset(("nonzero", "bincount"))
-_reference = weakref.ref
-_OBJECTS = sys.getsizeof(np.empty(0)) + sys.getsizeof(wrap(np.empty(0)))  # bytes of an array and a tensor, without elements
 _INDEXING = frozenset(("getitem", "index_put"))
 _UNPLANNED = _DEPENDING | _INDEXING  # or some of them
 
 
-class Recorder:
+class Recorder(Arrays):
     """One recording: its `events` in order, or the `reason` why there is none. Of one in detail a plan can be made; another one,
     which is only compared, takes half as long.
     """
 
     def __init__(self, environment: Environment, arguments: Sequence[Tensor], fullgraph: bool,
                  code: types.CodeType | None = None, in_detail: bool = True) -> None:
-        self.in_detail = in_detail
-        self.environment = environment
-        self.arguments = list(arguments)
-        self.fullgraph = fullgraph
-        self.reason: str | None = None
+        super().__init__(environment, arguments, fullgraph, in_detail)
         self.events: list[tuple[Any, ...]] = []
         self.direct: dict[int, Any] = {}  # what kernels do, by the number of their event
         self._frames: dict[int, tuple[types.CodeType, int]] = {}  # the lines of the program that have called them
@@ -69,141 +59,26 @@ class Recorder:
         self.is_whole = self.is_settled = False  # whether those events are there, and have become part of a plan
         self.context: Any = None  # the modes of the call
         self.differentiates = False  # whether the function calls backward
+        self._is_kept = False  # whether a backward outside has left the graph as it is
         self.cuts: dict[int, Tensor] = {}  # arguments that were computed outside, by their nodes
+        self.dropped: dict[int, list[Symbol]] = {}  # tensors whose gradients are let go before the event of this number
+        self._kinds = {np.ndarray}  # the classes of arrays that kernels have had
         self._code = code  # of the function
         self._line: ReturnLine | None = None  # that returns numbers
         self._read_from = 0  # the first event after one of them has been read
-        self.slots: list[tuple[int, tuple[int, ...], Any]] = []  # bytes, shape and dtype of each
-        self.live = self.peak = 0  # bytes of them that are in use now, with the objects around them, and the most so far
-        self.dropped: dict[int, list[Symbol]] = {}  # tensors whose gradients are let go before the event of this number
-        self.owners: list[int | None] = []  # whose memory each has: its own, another one's, or that of a tensor
-        self.state: list[Tensor] = []
-        self.arrays: list[Any] = []  # those of `state` before the call
-        self._state_index: dict[int, int] = {}
-        self._symbols: dict[int, tuple[Any, Use]] = {}  # by the identity of an array: a weak reference to it
-        self._places: dict[int, tuple[Any, Tensor, str]] = {}  # the arrays that are there before the call, and whose they are
-        self._paused = False
-        self._numbers: dict[int, tuple[float, Symbol]] = {}  # those that a replay computes, by identity
         self._draws: list[tuple[int, int]] = []  # (seed, offset)
         self._blocks: list[tuple[Any, int]] = []  # the generator of each and how many it took; None for one that was repeated
         self._heads: dict[int, tuple[Any, int, int, int]] = {}  # generators, their seeds, where they began, how far they got
-        self._watched = [*environment.tensors.values()]
         self._had_gradients = {id(t): t._grad is not None for t in self._watched}
-        self._argument_index = {id(t): n for n, t in reversed([*enumerate(self.arguments)])}
-        self._known = {id(t): t for t in [*self._watched, *self.arguments]}
-        self._before = {id(t): (t._array, t._grad, None if t._grad is None else t._grad._array, _role(t))
-                        for t in self._known.values()}
-        for t in self._watched:
-            self._place(t._array, t, "state")
-            if t._grad is not None:
-                self._place(t._grad._array, t, "grad")
-        for number, t in enumerate(self.arguments):
-            if id(t._array) in self._places and self._places[id(t._array)][0] is t._array:
-                self.refuse("an argument is also a tensor that the function sees otherwise")
-            self._set(t._array, ("arg", number))
-            if t._grad is not None:
-                self._place(t._grad._array, t, "grad")
         self._written = {id(t): (t._grad, t._array) for t in self._known.values()}
         self._versions = self._counts()
         self._graded = [t for t in self._known.values() if t._grad is not None]
-
-    # ---- arrays --------------------------------------------------------------------------------------------------
-    def _place(self, array: Any, tensor: Tensor, role: str) -> None:
-        there = self._places.get(id(array))
-        if there is not None and there[1] is not tensor:
-            # Two tensors over one array: either stands for both as long as neither gets other memory, which is watched.
-            return
-        self._places[id(array)] = (array, tensor, role)
-
-    def _set(self, array: Any, symbol: Symbol) -> None:
-        self._symbols[id(array)] = (weakref.ref(array), Use((symbol,)))
-
-    def symbol(self, array: Any) -> Symbol | None:
-        """The symbol of `array`; None if nobody knows it."""
-        known = self._symbols.get(id(array))
-        if known is not None and known[0]() is array:
-            return known[1].symbol
-        there = self._places.get(id(array))
-        if there is None or there[0] is not array:
-            return None
-        target, number = self._target(there[1])
-        symbol = (target if there[2] == "state" else "grad" if target == "state" else "arg_grad", number)
-        self._set(array, symbol)
-        return symbol
-
-    def _target(self, tensor: Tensor) -> Symbol:
-        """``("arg", n)`` or ``("state", n)`` for a tensor that is there before the call."""
-        number = self._argument_index.get(id(tensor))
-        return ("state", self._number(tensor)) if number is None else ("arg", number)
-
-    def _number(self, tensor: Tensor) -> int:
-        number = self._state_index.get(id(tensor))
-        if number is None:
-            number = self._state_index[id(tensor)] = len(self.state)
-            self.state.append(tensor)
-            self.arrays.append(self._before[id(tensor)][0])
-        return number
-
-    def _slot(self, array: Any, shape: tuple[int, ...]) -> Symbol:
-        number = len(self.slots)
-        symbol = ("slot", number)
-        own: int | None = number
-        if array.base is not None:
-            memory = owner(array)
-            known = None if memory is array else self.symbol(memory)
-            # A view of memory that nobody knows, as a kernel may return, counts as an array.
-            own = number if known is None else known[1] if known[0] == "slot" else None
-        self.owners.append(own)
-        bytes = array.nbytes
-        self.slots.append((bytes, shape, array.dtype))
-        if self.in_detail and own == number:
-            size = bytes + _OBJECTS
-            self.live += size
-            self.peak = max(self.peak, self.live)
-            self._symbols[id(array)] = (_reference(array, functools.partial(self._freed, size)), Use((symbol,)))
-        else:
-            self._symbols[id(array)] = (_reference(array), Use((symbol,)))
-        return symbol
-
-    def _freed(self, size: int, reference: Any) -> None:
-        self.live -= size
 
     def _look_at_gradients(self) -> None:
         """Note which gradients have been let go since the last kernel."""
         graded = self._graded
         self.dropped.setdefault(len(self.events), []).extend([self._target(t) for t in graded if t._grad is None])
         self._graded = [t for t in graded if t._grad is not None]
-
-    def _alias(self, array: Any) -> Symbol | None:
-        """The symbol of the array that `array` is another object of, with the same elements in the same places: as the root of a
-        gradient is.
-        """
-        whole = array.base
-        if array.__class__ is not np.ndarray or whole.__class__ is not np.ndarray or (
-                (array.shape, array.strides, array.dtype) != (whole.shape, whole.strides, whole.dtype)
-                or array.__array_interface__["data"] != whole.__array_interface__["data"]):
-            return None
-        return self.symbol(whole)
-
-    def _operand(self, value: Any) -> Any:
-        """An operand or attribute, with a `Use` for each array in it."""
-        kind = value.__class__
-        if kind in TABLES:
-            symbol = self.symbol(value) or self._alias(value)
-            if symbol is None:
-                self.refuse("it uses a tensor that was made outside of lucid's operations, or that is in no variable which can "
-                            "be watched")
-                symbol = ("unknown", 0)
-            return Use((symbol,))
-        if kind is float and id(value) in self._numbers:  # that very object
-            return Use((self._numbers[id(value)][1],))
-        if kind is tuple or kind is list:
-            return kind([self._operand(item) for item in value])
-        if isinstance(value, tuple) and hasattr(kind, "_make"):
-            return kind._make([self._operand(item) for item in value])
-        if kind is dict:
-            return {key: self._operand(item) for key, item in value.items()}
-        return value
 
     # ---- what happens --------------------------------------------------------------------------------------------
     @property
@@ -219,13 +94,6 @@ class Recorder:
         code, instruction = found
         return f"{code.co_filename}:{[*code.co_positions()][instruction // 2][0]}"
 
-    def refuse(self, why: str) -> None:
-        """Give the recording up; with `fullgraph` raise GraphBreak."""
-        if self.reason is None and not self._paused:
-            self.reason = f"{user_line()}: {why}"
-            if self.fullgraph:
-                raise GraphBreak(f"lucid.compile(fullgraph=True): {self.reason}")
-
     def kernel(self, name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> None:
         """Called by the dispatcher after each kernel."""
         if self._paused or self.reason is not None:
@@ -236,10 +104,11 @@ class Recorder:
         many = result.__class__ is tuple or result.__class__ is list
         results = result if many else (result,)
         kind = result.__class__
-        if kind is not np.ndarray or name in _UNPLANNED:
+        if kind not in self._kinds or name in _UNPLANNED:
             kind = self._kind(name, arrays, attributes, results)
             if kind is None:
                 return
+            self._kinds.add(kind)
         if self.in_detail:
             self._look_at(name, kind, arrays, attributes, results)
         known = self._symbols
@@ -373,7 +242,7 @@ class Recorder:
 
     def constant(self, array: Any) -> None:
         """An array was made of Python's numbers."""
-        if not self.deaf and _is_array(array) and self.symbol(array) is None:
+        if not self.deaf and is_array(array) and self.symbol(array) is None:
             value = array.copy()
             symbol = self._slot(array, array.shape)
             self.events.append(("constant", value, symbol))
@@ -452,7 +321,7 @@ class Recorder:
                     self.events.append(("grad", self._target(tensor), symbol))
             if tensor._array is not array:
                 symbol = self.symbol(tensor._array)
-                if symbol is None or symbol[0] != "slot" or _role(tensor) == "result" or tensor._view is not None:
+                if symbol is None or symbol[0] != "slot" or role(tensor) == "result" or tensor._view is not None:
                     self.refuse("it gives a tensor the memory of another one")
                 self.events.append(("memory", self._target(tensor), symbol))
             self._written[key] = (tensor._grad, tensor._array)
@@ -497,12 +366,12 @@ class Recorder:
 
     def _roles(self) -> None:
         """Record which tensors require grad now that did not before, or the other way round."""
-        for key, (_, _, _, role) in self._before.items():
+        for key, (_, _, _, before) in self._before.items():
             tensor = self._known[key]
-            now = _role(tensor)
-            if now == role:
+            now = role(tensor)
+            if now == before:
                 continue
-            if "result" in (now, role) or _hooked(tensor):
+            if "result" in (now, before) or _hooked(tensor):
                 self.refuse("a tensor that is there after the call has got a gradient that leads into it")
                 return
             self.events.append(("requires", self._target(tensor), now == "leaf"))
@@ -538,7 +407,7 @@ class Recorder:
         before: dict[int, int] = {}
         new = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in self._known}
         differentiable = [leaf for leaf in new.values() if leaf._node is not None]
-        is_open = bool(differentiable) and (bool(self.cuts) or any(is_alive(leaf._node) for leaf in differentiable))
+        is_open = bool(differentiable) and (bool(self.cuts) or any(self._needs_the_call(leaf._node) for leaf in differentiable))
         self.is_open = is_open
         if is_open and not self._lead_to(differentiable):
             return
@@ -594,7 +463,8 @@ class Recorder:
             return None
         symbols = {place: self.symbol(array) for place, array in line.read.items()}
         tensors = {place: wrap(array) for place, array in line.read.items()}
-        if None in symbols.values() or len(others) != len(leaves) or not all(map(is_pure, self.events[self._read_from:])):
+        if None in symbols.values() or len(others) != len(leaves) or not all(
+                is_pure(event) or event[0] in _AROUND for event in self.events[self._read_from:]):
             return None
         self._paused = True
         try:
@@ -611,6 +481,29 @@ class Recorder:
         self.end = len(self.events)
         self.events.append(("return", outputs, spec))
         self._graded = []
+
+    def _needs_the_call(self, node: Any) -> bool:
+        """Whether a backward from `node` needs something of this very call: what its graph has saved, an argument, or a tensor
+        that the call has made.
+        """
+        watched = set(map(id, self._watched))
+        seen, stack = set(), [node]
+        while stack:
+            node = stack.pop()
+            if node is None or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if node.__class__ is Leaf:
+                if id(node.tensor()) not in watched:
+                    return True
+            elif node.__class__ is Slot:
+                stack += node.parents
+            elif node.vjp is not None:  # else it has been freed, and raises
+                kept = node.kept
+                if saves(node.vjp.__closure__ or ()) if kept is None else kept is not False:
+                    return True
+                stack += node.parents
+        return False
 
     def _lead_to(self, leaves: Sequence[Tensor]) -> bool:
         """Find what the gradients of results lead to: parameters and arguments. False, with a reason, if not to these alone."""
@@ -646,18 +539,21 @@ class Recorder:
         self.wanted = sorted(((self._target(tensor), tensor) for tensor in found.values()), key=lambda pair: pair[0])
         return True
 
-    def differentiate(self, leaves: Sequence[Tensor], targets: Sequence[Tensor], up: Sequence[Any], keep: bool) -> list[Any]:
-        """The gradients of `targets` from those of `leaves`, by a backward that is recorded, if it is the first one."""
+    def differentiate(self, leaves: Sequence[Tensor], targets: dict[Any, Tensor], up: Sequence[Any], keep: bool) -> list[Any]:
+        """The gradients of `targets`, by their nodes, from those of `leaves`; a backward that is the first one is recorded."""
         again = bool(grad_mode.get() & GRAD)
+        keep = self._is_kept = self._is_kept or keep or again  # gradients of gradients lead into the graph inside, too
+        if self.is_whole and any(a is not None and b is None for a, b in zip(up, self.given, strict=True)) and not is_repeatable(
+                self.events[:self.end + 1]):
+            self.refuse("a second backward gives gradients to results that had none in the first")
         if self.reason is None and not self.is_whole:
             # Each its own array: not one that is known inside, or has been, or is that of two results.
             first = {id(each._array): number for number, each in reversed([*enumerate(up)]) if each is not None}
             up = [each if each is None or (self.symbol(each._array) is None and first[id(each._array)] == number)
                   else wrap(backends.run("copy", (each._array,))) for number, each in enumerate(up)]
         present = [(leaf, gradient) for leaf, gradient in zip(leaves, up, strict=True) if gradient is not None]
-        wanted = {tensor._node: tensor for tensor in targets}
         outputs, gradients = zip(*present, strict=True)
-        call = functools.partial(between, outputs, gradients, wanted, again, keep)
+        call = functools.partial(between, outputs, gradients, targets, again, keep)
         if self.reason is not None or self.is_whole:
             found = call()
         else:
@@ -672,7 +568,7 @@ class Recorder:
                         self._set(gradient._array, ("up", number))
                 with backends.observe(self.kernel):
                     found = call()
-                results = [found.get(tensor._node) for tensor in targets]
+                results = [found.get(node) for node in targets]
                 symbols = [None if each is None else self.symbol(each._array) for each in results]
                 if [each is None for each in results] != [symbol is None for symbol in symbols]:
                     self.refuse("a gradient was made outside of lucid's operations")
@@ -681,16 +577,11 @@ class Recorder:
             finally:
                 _recording.count(-1)
                 _recording.recorder.reset(token)
-        return [found.get(tensor._node) for tensor in targets]
+        return [found.get(node) for node in targets]
 
 
+_AROUND = frozenset(("variable", "written", "requires"))  # what changes the tensors around arrays, and no elements
 _WRITABLE = (dict, list, types.CellType)
-
-
-def _role(tensor: Tensor) -> str:
-    """Whether a tensor is a leaf that requires grad, the result of operations that are differentiated, or a constant."""
-    node = tensor._node
-    return "constant" if node is None else "leaf" if node.__class__ is Leaf else "result"
 
 
 def _name_of(function: Any) -> str:
@@ -702,41 +593,8 @@ def _hooked(tensor: Tensor) -> bool:
     return node is not None and bool(node.hooks or node.post_accumulate_hooks)
 
 
-def owner(array: Any) -> Any:
-    """The array that has the memory of `array`."""
-    while array.base is not None and _is_array(array.base):
-        array = array.base
-    return array
-
-
-def _is_array(value: Any) -> bool:
-    return value.__class__ in backends.TABLES
-
-
-def is_alive(node: Any) -> bool:
-    """Whether the graph below `node` has saved something: a backward would need the elements of this very call."""
-    from ..autograd.freeing import saves
-
-    seen, stack = set(), [node]
-    while stack:
-        node = stack.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        vjp = node.vjp
-        if vjp is not None:
-            kept = node.kept
-            if kept is None:
-                if vjp.__closure__ is not None and saves(vjp.__closure__):
-                    return True
-            elif kept is not False:
-                return True
-        stack += node.parents
-    return False
-
-
 def _has_mask(value: Any) -> bool:
-    if _is_array(value):
+    if is_array(value):
         return bool(value.dtype.kind == "b")
     if isinstance(value, dict):
         return any(map(_has_mask, value.values()))

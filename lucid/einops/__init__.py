@@ -1,4 +1,4 @@
-"""Patterns for shapes, in the language of einops (Rogozhnikov, ICLR 2022, https://einops.rocks).
+"""Patterns for shapes, in the language of einops (Rogozhnikov, ICLR 2022, https://einops.rocks/).
 
 A pattern such as ``'b (h p) w -> b h (p w)'`` names the axes before and after. Parentheses compose axes, the leftmost the
 slowest; ``...`` stands for any number of axes; ``1`` and ``()`` are axes of length 1; other integers are axes without a name.

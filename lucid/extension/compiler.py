@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 
-def jit(function: Callable[..., Any] | None = None, *, parallel: bool = False, exact: bool = False, inline: bool = False) -> Any:
+def jit(function: Callable[..., Any] | None = None, *, parallel: bool = False, exact: bool = False, inline: bool = False
+        ) -> Callable[..., Any]:
     """Compile a function of NumPy arrays and numbers with Numba, as lucid's own kernels are: a decorator.
 
     - Machine code is kept on disk (LUCID_CACHE_DIR), keyed by the source of the function and of all that it calls.

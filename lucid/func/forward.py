@@ -18,7 +18,8 @@ from .reverse import Tape, jacrev
 _NAME = "jvp(f, primals, tangents)"
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+        ) -> tuple[Any, ...]:
     """``(func(*primals), tangents of that)``: how the results change when the tuple `primals` moves along `tangents`.
 
     With `has_aux` the third result is what `func` returns beside its output; with `strict` an output that does not depend on

@@ -138,7 +138,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return differentiated
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """``func(*primals)``, and a function of the upstream gradients of its results that returns the gradients of `primals`.
 
     That function takes a container as the results are, and returns a tuple, of one gradient for each of `primals`. With `has_aux`

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import backends
 from ..backends.device import Device
@@ -19,6 +19,8 @@ __all__ = ["caching_allocator_alloc", "caching_allocator_delete", "empty_cache",
            "reset_max_memory_cached", "reset_peak_host_memory_stats", "reset_peak_memory_stats",
            "set_per_process_memory_fraction"]
 
+Result = TypeVar("Result")
+
 
 def _on(device: Any) -> Any:
     return backends.gpu_module().on(Device("gpu", index_of(device)))
@@ -31,8 +33,7 @@ def _pool() -> Any:
 def memory_allocated(device: Any = None) -> int:
     """Bytes that arrays on a GPU use, by default the current one; 0 without a GPU.
 
-    Not those of small arrays that are free and kept to be used again, up to LUCID_GPU_RING_BYTES, which `max_memory_allocated`
-    counts.
+    Not those of arrays that are free and kept to be used again, up to LUCID_GPU_RING_BYTES, which `max_memory_allocated` counts.
 
     >>> before = lucid.gpu.memory_allocated()
     >>> x = lucid.zeros(1000, device="gpu")
@@ -90,10 +91,10 @@ def reset_peak_memory_stats(device: Any = None) -> None:
             _pool().reset_peaks(index_of(device))
 
 
-def _renamed(old: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _renamed(old: str, function: Callable[[Any], Result]) -> Callable[..., Result]:
     """`function` by a name that PyTorch has given up, with a FutureWarning."""
     @functools.wraps(function)
-    def warning(device: Any = None) -> Any:
+    def warning(device: Any = None) -> Result:
         warnings.warn(f"lucid.gpu.{old} now calls lucid.gpu.{function.__name__}, which is its name.", FutureWarning, stacklevel=2)
         return function(device)
 

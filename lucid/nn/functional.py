@@ -20,7 +20,7 @@ from ..ops.linalg.distances import cosine_similarity, pairwise_distance, pdist
 from ..ops.linalg.matmul import linear
 from ..ops.manipulation.padding import pad
 from ..ops.nn import activation as _activation
-from ..ops.nn.activation import gelu, glu, logsigmoid, mish, sigmoid, softplus, softsign, tanh, tanhshrink
+from ..ops.nn.activation import gelu, glu, logsigmoid, mish, softplus, softsign, tanhshrink
 from ..ops.nn.activation import log_softmax as _log_softmax
 from ..ops.nn.activation import softmax as _softmax
 from ..ops.nn.attention import scaled_dot_product_attention
@@ -62,7 +62,6 @@ from ..ops.nn.normalization import batch_norm, layer_norm, normalize
 from ..ops.nn.piecewise_activation import (
     celu,
     celu_,
-    hardshrink,
     hardsigmoid,
     hardswish,
     prelu,
@@ -71,7 +70,6 @@ from ..ops.nn.piecewise_activation import (
     selu,
     selu_,
     softshrink,
-    threshold,
     threshold_,
 )
 from ..ops.nn.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
@@ -95,13 +93,19 @@ from ..ops.nn.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from ..ops.random.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..tensor import Tensor
 
-if TYPE_CHECKING:  # imported when they are first asked for
+if TYPE_CHECKING:
+    from .. import hardshrink, sigmoid, tanh, threshold  # with `out`
+
+    # Imported when they are first asked for.
     from .extras.functional import drop_block as drop_block
     from .extras.functional import drop_path as drop_path
     from .extras.functional import global_response_norm as global_response_norm
     from .extras.functional import rotary_pos_embedding as rotary_pos_embedding
     from .extras.functional import rotate as rotate
     from .extras.functional import sinusoidal_pos_embedding as sinusoidal_pos_embedding
+else:
+    from ..ops.nn.activation import sigmoid, tanh
+    from ..ops.nn.piecewise_activation import hardshrink, threshold
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -240,6 +240,14 @@ def _as(input: Tensor, dtype: Any, memory_format: Any) -> Tensor:
     return input if input._array.dtype == dtype else _cast(input, dtype=dtype)
 
 
+@overload
+def type(input: Tensor, dtype: None = None, non_blocking: builtins.bool = False) -> str: ...
+
+
+@overload
+def type(input: Tensor, dtype: Any, non_blocking: builtins.bool = False) -> Tensor: ...
+
+
 def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
     """The tensor in another dtype, given as such or by the name of a type; without one, the name of its type, such as
     'lucid.FloatTensor'. Raises ValueError for an unknown name.
@@ -464,7 +472,7 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
     return backends.to_host(self._array)
 
 
-def result_type(*operands: Any, **named: Any) -> Any:
+def result_type(*operands: Any, **named: Any) -> np.dtype:
     """The dtype that an operation on two tensors or Python numbers computes in. Their names are those that PyTorch gives them:
     `tensor` and `other`, `tensor1` and `tensor2`, `scalar` and `tensor`, `scalar1` and `scalar2`. Raises TypeError for others.
 

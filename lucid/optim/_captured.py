@@ -31,7 +31,7 @@ class CapturedStep:
         self._optimizer = optimizer
         self._chosen = frozenset(map(id, params))
         self._groups: list[_Group] = []
-        self._holds: Callable[[], bool] | None = None
+        self._is_prepared = False
 
     @classmethod
     def of(cls, function: Any, arguments: Sequence[Any], params: Callable[[ComposedOptimizer], Sequence[Tensor] | None]
@@ -70,33 +70,39 @@ class CapturedStep:
             self.params += params
         return bool(self.params)
 
-    def _test(self) -> Callable[[], bool]:
-        """A function that is true while the same kernels do the step."""
-        names: dict[str, Any] = {"hooked": _has_hooks}
-
-        def name(value: Any) -> str:
-            key = f"c{len(names)}"
-            names[key] = value
-            return key
-
+    def _look(self) -> None:
+        """Note where the step finds what it works with: (container, key, content), and arrays with their tensors."""
         optimizer = self._optimizer
-        own, state, groups = name(optimizer), name(optimizer.state), name(optimizer.param_groups)
-        tests = [f"not hooked({own})", f"{own}.state is {state}", f"{own}.param_groups is {groups}",
-                 f"len({groups}) == {len(optimizer.param_groups)}",
-                 f"getattr({own}, 'found_inf', None) is None is getattr({own}, 'grad_scale', None)"]
-        for number, group in enumerate(optimizer.param_groups):
-            tests.append(f"{groups}[{number}] is {name(group)}")
-        for found in self._groups:
-            tests += found.tests(name, state)
-        source = f"def test():\n try: return {' and '.join(tests)}\n except {name(_GONE)}: return False"
-        exec(compile(source, "<lucid.compile>", "exec"), names)
-        test: Callable[[], bool] = names["test"]
-        return test
+        self._seen = optimizer.state, optimizer.param_groups, len(optimizer.param_groups)
+        self._places = [(optimizer.param_groups, number, group) for number, group in enumerate(optimizer.param_groups)]
+        self._arrays: list[tuple[Tensor, Any]] = []
+        for group in self._groups:
+            places, arrays = group.held(optimizer.state)
+            self._places += places
+            self._arrays += arrays
+
+    def _finds_the_same(self) -> bool:
+        """Whether the step finds the very same objects now."""
+        optimizer, (state, groups, count) = self._optimizer, self._seen
+        if _has_hooks(optimizer) or any(getattr(optimizer, name, None) is not None for name in ("found_inf", "grad_scale")):
+            return False
+        if optimizer.state is not state or optimizer.param_groups is not groups or len(groups) != count:
+            return False
+        try:
+            for container, key, content in self._places:
+                if container[key] is not content:
+                    return False
+            for tensor, array in self._arrays:
+                if tensor._array is not array:
+                    return False
+        except _GONE:
+            return False
+        return True
 
     # ---- for graphs ----------------------------------------------------------------------------------------------
     def holds(self) -> bool:
         """Whether what has been captured is the step that the optimizer would take now."""
-        return self._holds is not None and self._holds() and all(group.is_same() for group in self._groups)
+        return self._is_prepared and self._finds_the_same() and all(group.is_same() for group in self._groups)
 
     def prepare(self) -> None:
         """Get ready for a capture, before it begins. Raises ValueError if a graph cannot take the step."""
@@ -105,7 +111,8 @@ class CapturedStep:
             raise ValueError(f"step() of {self.name} is not what it was when it was recorded")
         for group in self._groups:
             group.prepare()
-        self._holds = self._test()
+        self._look()
+        self._is_prepared = True
 
     def launch(self, grads: Sequence[Any]) -> None:
         """Take the step with these arrays of gradients."""
@@ -139,6 +146,7 @@ class _Group:
         self._rows: list[list[Any]] = []  # without gradients
         self._counts: list[list[Any]] = []
         self._moments = tuple(optimizer._moments(group))
+        self._count_of_params = len(group["params"])
         options = [name for name in group if name != "params"]
         self._look: Callable[[Any], Any] = itemgetter(*options, "lr")  # of several, so that it gives a tuple
         self._seen = self._look(group)
@@ -170,25 +178,25 @@ class _Group:
                 return None
         return None if found._on_host and found._counts else found
 
-    def tests(self, name: Callable[[Any], str], states: str) -> list[str]:
-        """Expressions that are true while it has the same arrays."""
-        group = name(self._group)
-        tests = [f"len({group}['params']) == {len(self._group['params'])}"]
+    def held(self, states: dict[Any, Any]) -> tuple[list[tuple[Any, Any, Any]], list[tuple[Tensor, Any]]]:
+        """The places of its state in `states`, and the arrays of those tensors that a graph has."""
+        places: list[tuple[Any, Any, Any]] = []
+        arrays: list[tuple[Tensor, Any]] = []
         for param, state in zip(self.params, self._states, strict=True):
-            entries = name(state)
             if state:
-                tests.append(f"{states}[{name(param)}] is {entries}")
+                places.append((states, param, state))
             for key, value in state.items():
                 if value.__class__ is Tensor:
-                    held = name(value)
-                    tests.append(f"{entries}[{key!r}] is {held}")
+                    places.append((state, key, value))
                     if value._array.__class__ is not np.ndarray:
-                        tests.append(f"{held}._array is {name(value._array)}")
-        return tests
+                        arrays.append((value, value._array))
+        return places, arrays
 
     def is_same(self) -> bool:
         """Whether its options ask for the same kernel, with the same arrays."""
         group = self._group
+        if len(group["params"]) != self._count_of_params:
+            return False
         now = self._look(group)
         return now == self._seen or not (
             any(isinstance(value, Tensor) for value in now) or group.get("differentiable")

@@ -69,6 +69,8 @@ def _convolution(name: str, shapes: list[tuple[int, ...]], results: list[Any]) -
     """Each weight is multiplied once for each place of the output, forward and in each gradient."""
     if not results:
         return 0
+    if name.endswith("_grad"):  # g, x and weight: those of the input and of the weight
+        return 4 * math.prod(shapes[2]) * shapes[0][0] * math.prod(shapes[0][2:])
     if "grad_weight" in name or "grad_parameters" in name:  # g and x make the weight's gradient
         weight, output = tuple(results[0].shape), shapes[0]
     elif "grad_input" in name:

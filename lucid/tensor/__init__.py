@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _new: Callable[..., Any] = object.__new__
+Kind = TypeVar("Kind")
 
 
 def _run_disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -95,7 +96,7 @@ class Tensor(graph.Graph, Sharing, protocols.Protocols):
         made.requires_grad = require_grad
         return made
 
-    def as_subclass(self, cls: type) -> Any:
+    def as_subclass(self, cls: type[Kind]) -> Kind:
         """This tensor as one of class `cls`, a class derived from Tensor: a view of all of it, with its history.
 
         >>> type(lucid.ones(2).as_subclass(nn.Parameter)).__name__

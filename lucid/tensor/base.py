@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -143,6 +143,12 @@ class TensorBase(TensorMethods):
         """
         return int(self._array.ndim)
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+
+    @overload
+    def size(self, dim: int) -> int: ...
+
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of dimension `dim`. Raises IndexError if there is no such dimension.
 
@@ -166,6 +172,12 @@ class TensorBase(TensorMethods):
         return int(self._array.size)
 
     nelement = numel
+
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+
+    @overload
+    def stride(self, dim: int) -> int: ...
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours along each dimension, or along `dim`, counted in elements.

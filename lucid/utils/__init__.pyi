@@ -1,7 +1,7 @@
 """The names of lucid.utils, for checkers of types. Written by `python -m tests.typing.stubs`: do not edit."""
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 

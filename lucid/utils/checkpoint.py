@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from .._random import get_rng_state, set_rng_state
 from ..autograd import backward, enable_grad, saving
@@ -43,6 +43,7 @@ __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "Default
            "detach_variable", "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
            "set_device_states"]
 
+Result = TypeVar("Result")
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 _early_stop: ContextVar[bool | None] = ContextVar("lucid_checkpoint_early_stop", default=None)
 
@@ -117,9 +118,9 @@ class _Surroundings:
             yield
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+def checkpoint(function: Callable[..., Result], *args: Any, use_reentrant: bool | None = None,
                context_fn: Contexts = noop_context_fn, determinism_check: str = "default", debug: bool = False,
-               early_stop: bool = True, **kwargs: Any) -> Any:
+               early_stop: bool = True, **kwargs: Any) -> Result:
     """``function(*args, **kwargs)``, without the memory for its gradients: it is called again when they are computed.
 
     Random numbers (unless ``preserve_rng_state=False``) and autocast are those of the first call. ``use_reentrant=False`` is

@@ -138,8 +138,7 @@ def __getattr__(name: str) -> Any:
     try:
         import tensorboardX
     except ImportError as error:
-        raise ImportError("lucid.utils.tensorboard needs tensorboardX: pip install tensorboardX, or pip install "
-                          "lucid[tensorboard]") from error
+        raise ImportError("lucid.utils.tensorboard needs the package tensorboardX: pip install tensorboardX") from error
     if name == "RecordWriter":
         from tensorboardX.record_writer import RecordWriter
 

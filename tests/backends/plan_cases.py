@@ -111,6 +111,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "rms_norm_grad": lambda: Case(normal(130, 8), normal(130, 8), abs(normal(8)), abs(normal(130)), normalized_ndim=[1]),
     "conv2d": lambda: Case(images(), normal(8, 4, 3, 3), None, **{**_CONVOLUTION, "groups": [1]}),
     "conv2d_relu": lambda: Case(images(), normal(8, 4, 3, 3), normal(8), **{**_CONVOLUTION, "groups": [1]}),
+    "conv2d_grad": lambda: Case(normal(2, 8, 6, 6), normal(2, 4, 6, 6), normal(8, 4, 3, 3), with_bias=[False, True],
+                                **{name: values[:1] for name, values in _CONVOLUTION.items()}),
     "conv2d_grad_input": lambda: Case(normal(2, 8, 6, 6), normal(8, 4, 3, 3), input_shape=[(2, 4, 6, 6)],
                                       **{name: values[:1] for name, values in _CONVOLUTION.items()}),
     "conv2d_grad_weight": lambda: Case(normal(2, 8, 6, 6), normal(2, 4, 6, 6), weight_shape=[(8, 4, 3, 3)],

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -182,8 +183,8 @@ def test_arguments_that_are_one_array_do_not_stand_for_two() -> None:
 
 @pytest.mark.parametrize(("name", "view", "has_one"), [
     *[("relu", view, True) for view in (lambda x: x.T, lambda x: x[::2], lambda x: x[:, 1:])], ("relu", lambda x: x[:0], False),
-    *[("max_pool2d", view, False) for view in (lambda x: x[:, :, ::2], lambda x: x[:0])]])
-def test_arrays_that_a_launcher_copies_and_empty_ones_have_no_plan(name: str, view: Callable[[Any], Any], has_one: bool) -> None:
+    ("max_pool2d", lambda x: x[:, :, ::2], True), ("max_pool2d", lambda x: x[:0], False)])
+def test_arrays_that_a_launcher_copies_have_plans_and_empty_ones_have_none(name: str, view: Callable[[Any], Any], has_one: bool) -> None:
     entry, plain = _pair(name)
     x = cupy.asarray(normal(6, 6) if name == "relu" else normal(2, 2, 6, 6))
     window = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1), "ceil_mode": False}
@@ -459,6 +460,28 @@ def test_calls_that_the_template_knows_have_the_keys_of_all_others(monkeypatch: 
         for _ in range(2):
             _same(entry(x, y), plain(x, y))
     assert recorded == [8]
+
+
+def test_arrays_of_any_strides_are_found_by_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans.forget()
+    entry, plain = _pair("add")
+    recorded = _count(monkeypatch)
+    views: list[Callable[[Any], Any]] = [lambda x: x.T, lambda x: x[::2, ::2].T, lambda x: x[::-1], lambda x: x[:, ::-1]]
+    memories = [cupy.asarray(normal(6, 6)) for _ in range(3)]
+    for x, y in itertools.permutations(memories, 2):
+        for view in views:
+            rows, out = y[:view(y).shape[0], :view(y).shape[1]].copy(), x.copy()
+            _same(entry(view(x), rows), plain(view(x), rows))
+            _same(entry(rows, view(x)), plain(rows, view(x)))
+            entry(view(x), view(y), out=view(out))
+            _same(view(out), plain(view(x), view(y)))
+    assert recorded == [3 * len(views)]
+    flipped = memories[0][::-1]
+    _same(entry(flipped, memories[0]), plain(flipped, memories[0]))  # they are one memory, and begin at other places of it
+    assert recorded == [3 * len(views) + 1]
+    assert sum("backwards" in key for key in _plans_of("add")) == 3 * 2 + 1
+    monkeypatch.setattr(plans, "_before", None)  # which `general` calls
+    _same(entry(memories[1].T, memories[2]), memories[1].T + memories[2])
 
 
 def test_results_written_where_they_are_wanted_are_found_by_the_template(monkeypatch: pytest.MonkeyPatch) -> None:

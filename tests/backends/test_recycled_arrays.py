@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,14 +52,20 @@ def test_whatever_holds_the_memory_keeps_it(hold: Callable[[Any], Any]) -> None:
     others = [entry(x) for _ in range(3)]
     assert address not in [other.data.ptr for other in others]
     del held, others
-    assert address in [other.data.ptr for other in [entry(x) for _ in range(32)]]
+    assert address in [other.data.ptr for other in [entry(x) for _ in range(recycling._MOST)]]
 
 
-def test_rings_keep_no_more_bytes_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    recycling.forget()
-    limit = 32 * 512  # an array has at least 512 bytes
-    monkeypatch.setattr(recycling, "LIMIT", limit)
+@pytest.fixture
+def small_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Rings that are empty, and hold 32 arrays of up to 512 bytes."""
+    plans.forget()
+    monkeypatch.setattr(recycling, "LIMIT", 32 * 512)
     monkeypatch.setattr(recycling, "_rings", {})
+    yield recycling.LIMIT
+    plans.forget()
+
+
+def test_rings_keep_no_more_bytes_than_the_limit(small_limit: int) -> None:
     entry = planned_relu()
     most = 0
     for count in range(1, 65):
@@ -67,15 +73,32 @@ def test_rings_keep_no_more_bytes_than_the_limit(monkeypatch: pytest.MonkeyPatch
         kept = [entry(x) for _ in range(8)]
         del kept
         most = max(most, recycling._held)
-        assert recycling._held <= limit
-        assert recycling.idle(0) <= limit
-    assert most == limit
+        assert recycling._held <= small_limit
+        assert recycling.idle(0) <= small_limit
+    assert most == small_limit
     large = cupy.zeros((200,), np.float32)  # above a 32nd of the limit
     before = recycling._held
     entry(large), entry(large)
     assert recycling._held == before
     recycling.forget()
     assert recycling.idle(0) == 0
+
+
+def test_full_rings_keep_what_they_have_for_a_while(small_limit: int) -> None:
+    entry = planned_relu()
+    first, second = (cupy.zeros((count,), np.float32) for count in (5, 6))
+    entry(second)
+    kept = [entry(first) for _ in range(33)]
+    held = {y.data.ptr for y in kept[1:]}
+    del kept
+    for _ in range(20):  # found no room
+        entry(second)
+    assert {y.data.ptr for y in [entry(first) for _ in range(32)]} == held
+    for _ in range(recycling._PATIENCE * 32):
+        entry(second)
+    assert recycling.idle(0) == 512  # the rings are those of the second shape now
+    address = entry(second).data.ptr
+    assert entry(second).data.ptr == address
 
 
 def test_memory_allocated_does_not_count_free_arrays(uncollected: None) -> None:

@@ -148,3 +148,14 @@ def test_an_argument_that_shares_memory_with_a_parameter(device):
     assert compiled._replays == 2
     for n in range(6, 9):
         assert compiled(w.view(4)).tolist() == [3 * (n - 1)] * 4
+
+
+def test_a_loss_without_a_gradient_beside_products(device):
+    target = lucid.tensor([0, 1], device=device)
+    compiled = lucid.compile(lambda x: (F.cross_entropy(x, target), x * x), fullgraph=True)
+    for number in range(4):
+        x = lucid.tensor([[1.0, number], [0.5, -1.0]], device=device)
+        loss, square = compiled(x)
+        assert loss.item() == F.cross_entropy(x, target).item()
+        assert square.tolist() == (x * x).tolist()
+    assert compiled._replays == 2

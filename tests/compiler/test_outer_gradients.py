@@ -480,22 +480,59 @@ def test_tensors_of_inference_mode_are_refused_as_eagerly():
         run(x)
 
 
-def test_the_closure_of_an_optimizer():
-    def fitted(compiled):
-        lucid.manual_seed(0)
-        model, x, t = net(), data(0, 8, 6), labels(0, 3, 8)
-        optimizer = lucid.optim.LBFGS(model.parameters(), lr=0.5, max_iter=4, line_search_fn="strong_wolfe")
+@pytest.mark.parametrize("function", [lambda x: x.sum(1, keepdim=True), lambda x: x + 1, lambda x: -x.T, lambda x: (x.sum(), x + 2)])
+def test_arguments_get_gradients_through_graphs_that_have_saved_nothing(device, function):
+    def program(compiled):
+        run = compiled(function)
 
-        def closure():
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), t)
+        def call(number):
+            x = data(number, 4, 6).to(device).requires_grad_()
+            results = run(x)
+            for result in results if isinstance(results, tuple) else (results,):
+                (result * result).sum().backward(retain_graph=True)
+            return x.grad
+
+        return call
+
+    check(program, True)
+
+
+def test_a_loss_that_leads_to_an_argument_still():
+    def program(compiled):
+        @compiled
+        def step(x):
+            loss = x.sum()
             loss.backward()
             return loss
 
-        closure = lucid.compile(closure, fullgraph=True) if compiled else closure
-        losses = [optimizer.step(closure).item() for _ in range(4)]
-        return losses, closure
+        def call(number):
+            x = data(number, 4).requires_grad_()
+            step(x).backward()
+            return x.grad
 
-    (wanted, _), (found, closure) = fitted(False), fitted(True)
-    assert found == wanted
-    assert closure._replays > 4
+        return call
+
+    check(program, False)
+
+
+def test_a_penalty_on_a_gradient_beside_the_loss():
+    def fitted(compiled):
+        lucid.manual_seed(0)
+        model = net()
+        optimizer = lucid.optim.SGD(model.parameters(), lr=0.1)
+        run = lucid.compile(model) if compiled else model
+        found = []
+        for number in range(4):
+            x = data(number, 5, 6).requires_grad_()
+            loss = run(x).square().mean()
+            slope, = lucid.autograd.grad(loss, x, create_graph=True)
+            optimizer.zero_grad()
+            (loss + slope.square().sum()).backward()
+            optimizer.step()
+            found.append(np.concatenate([param.detach().numpy().ravel() for param in model.parameters()]))
+        return found
+
+    wanted = fitted(False)
+    with pytest.warns(UserWarning, match="differentiated again"):
+        found = fitted(True)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7)  # the loss and its penalty are added at the end

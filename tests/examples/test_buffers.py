@@ -36,7 +36,7 @@ def test_the_story(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_on_each_device(example: Any, device: str, capsys: pytest.CaptureFixture[str]) -> None:
-    example["main"](device, 3)
+    example["main"](device, steps=3)
     _, mask, cache, _ = capsys.readouterr().out.splitlines()[-4:]
     assert mask.endswith("True") and numbers(cache)[-1] < 1e-4
 

@@ -39,6 +39,8 @@ def test_own_kernels(tmp_path, capsys):
     page = program("own_kernels.md", tmp_path)
     page.test_cube()
     page.ext.check(page.gated, shapes=[(2, 70)], inputs={"weight": lambda shape: shape[-1:]}, orders=0, devices=["gpu"])
+    with pytest.raises(RuntimeError, match="an element for each column"):
+        page.gated(page.lucid.ones(2, 70), page.lucid.ones(2, 70), page.lucid.ones(69))
     pytest.importorskip("matplotlib")
     page.measure()
     assert "gated_norm is" in capsys.readouterr().out

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import types
 
 import numpy as np
 import pytest
@@ -76,6 +78,87 @@ def test_memory_is_shared_and_index_errors_are_raised() -> None:
     first.reset()
     with pytest.raises(RuntimeError, match="without a preceding"):
         first.replay()
+
+
+def _workspaces(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The handle and the workspace of cuBLAS, by its identity, of each product from now on."""
+    from lucid import backends
+
+    backends.gpu_module()
+    from lucid_kernels.cuda.matmul import blas
+    from lucid_kernels.cuda.runtime import driver, plans
+
+    plans.forget()
+    used, current, handles = [], blas.current, itertools.count(1)
+    if driver.SIMULATED:  # which has neither, but asks for both
+        for name in ("_handles", "_captures", "_spare"):
+            monkeypatch.setattr(blas, name, {})
+        monkeypatch.setattr(blas, "_make_handle", lambda: next(handles))
+        monkeypatch.setattr(blas, "_make_memory", lambda: types.SimpleNamespace(ptr=0, size=0))
+
+    def noted() -> tuple[int, object]:
+        handle, memory = current()
+        kept.append(memory)
+        used.append((handle, id(memory)))
+        return handle, memory
+
+    kept: list[object] = []  # so that each has an identity of its own
+    monkeypatch.setattr(blas, "current", noted)
+    return used
+
+
+def test_a_graph_has_a_workspace_of_its_own_and_so_has_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = _workspaces(monkeypatch)
+    a, b = lucid.randn(8, 8, device="gpu"), lucid.randn(8, 8, device="gpu")
+
+    def product() -> tuple[int, int]:
+        used.clear()
+        assert (a @ b).shape == (8, 8)
+        return used[-1]
+
+    eager, side, pool = product(), lucid.gpu.Stream(), lucid.gpu.graph_pool_handle()
+    lucid.gpu.synchronize()
+    with lucid.gpu.stream(side):
+        beside = product()
+    graphs = []
+    for memory, stream in ((None, None), (None, None), (None, side), (pool, None), (pool, None)):
+        graph = lucid.gpu.CUDAGraph()
+        with lucid.gpu.graph(graph, pool=memory, stream=stream):
+            graphs.append((graph, product()))
+    found = [workspace for _, (_, workspace) in graphs]
+    assert found[3] == found[4]  # of one memory: they are not launched at once
+    assert len({eager[1], beside[1], *found}) == 6
+    assert len({handle for _, (handle, _) in graphs}) == 1  # captures that follow each other share it
+    assert not {eager[0], beside[0]} & {handle for _, (handle, _) in graphs}
+    with lucid.gpu.stream(side):
+        assert (a @ b).equal(a @ b)
+        used.clear()
+        assert (a.double() @ b.double()).shape == (8, 8)
+        assert used[-1] == beside
+
+
+def test_captures_at_the_same_time_have_handles_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = _workspaces(monkeypatch)
+    a = lucid.randn(8, 8, device="gpu")
+    products = [a @ a]
+    gpu = lucid.backends.gpu_module()
+    gpu.prepare_capture()
+    outer, inner = gpu.Graph(), gpu.Graph()
+    used.clear()
+    outer.begin()
+    products.append(a @ a)
+    inner.begin()
+    products.append(a @ a)
+    inner.end()
+    products.append(a @ a)
+    outer.end()
+    first, second, third = used
+    assert first == third
+    assert first[0] != second[0] and first[1] != second[1]
+    outer.launch()
+    inner.launch()
+    lucid.gpu.synchronize()
+    assert all(product.equal(products[0]) for product in products)
 
 
 def test_what_is_refused() -> None:

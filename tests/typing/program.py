@@ -1,4 +1,6 @@
-"""Programs as users write them: what is right passes `mypy --strict` and pyright, and what is wrong does not."""
+"""A program as users write them. mypy and pyright report nothing: not what is right, and what is wrong only because they report
+a line that says ``type: ignore`` and does not need it.
+"""
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,9 +83,9 @@ solution: Tensor = lucid.linalg.solve(lucid.eye(3), lucid.ones(3), out=lucid.emp
 stepped: Tensor = step(x)
 recorded = lucid.compile(net, fullgraph=True)
 recorded.linear.weight.requires_grad_(False)
-x.reshpae(3)  # E: attr-defined
-lucid.rnadn(3)  # E: attr-defined
-lucid.linalg.sovle(x, x)  # E: attr-defined
-nn.Linaer(3, 4)  # E: attr-defined
-step(3)  # E: arg-type
-nn.Linear("3", 4)  # E: arg-type
+x.reshpae(3)  # type: ignore[attr-defined]
+lucid.rnadn(3)  # type: ignore[attr-defined]
+lucid.linalg.sovle(x, x)  # type: ignore[attr-defined]
+nn.Linaer(3, 4)  # type: ignore[attr-defined]
+step(3)  # type: ignore[arg-type]
+nn.Linear("3", 4)  # type: ignore[arg-type]

@@ -16,7 +16,8 @@ import re
 import sys
 import textwrap
 import types
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, get_overloads
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "kernels"), str(ROOT / "docs")]
@@ -32,7 +33,7 @@ NAMES = {"lucid": "", "lucid.fft": "fft", "lucid.linalg": "linalg", "lucid.nn": 
 _LINE = 128
 #: Names that methods have too, by which annotations inside of the class would be understood.
 _BUILTINS = ("bool", "float", "int")
-_KNOWN = {"Any", "Callable", "Sequence", "Iterable", "Self", "np"}
+_KNOWN = {"Any", "Callable", "Sequence", "Iterable", "Literal", "Self", "np", "builtins"}
 _OPERATORS = {name for name in vars(lucid.Tensor) if name.startswith("__") and name.endswith("__")}
 
 
@@ -96,12 +97,31 @@ def _takes_out(function: Any) -> bool:
     return False
 
 
-def _parameters(function: Any, method: bool, imports: _Imports) -> list[str]:
+def _overloads(function: Any) -> Sequence[Callable[..., Any]]:
+    return get_overloads(plain(inspect.unwrap(function)))
+
+
+def _variants(function: Any) -> Iterator[inspect.Signature]:
+    """The ways to call a function that its module has under `overload`, those that take `dim` also with NumPy's name of it."""
+    for variant in map(inspect.signature, _overloads(function)):
+        yield variant
+        parameters = dict(variant.parameters)
+        if "dim" in parameters and parameters["dim"].default is inspect.Parameter.empty and parameters["dim"].annotation == "int":
+            parameters["axis"] = parameters.pop("dim").replace(name="axis")
+            first = next(iter(parameters))
+            yield variant.replace(parameters=[each if name == first else each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                                              for name, each in parameters.items()])
+
+
+def _parameters(function: Any, signature: inspect.Signature, method: bool, imports: _Imports) -> list[str]:
     """What a function takes: also `out`, NumPy's names of its arguments, and what every function that makes a tensor takes."""
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = list(signature.parameters.values())
     own = {parameter.name for parameter in parameters}
     other = {} if {"requires_grad", "device"} <= own else {
-        name: meant for name, meant in (("axis", "dim"), ("keepdims", "keepdim")) if {"dim", meant} <= own and name not in own}
+        name: meant for name, meant in (("axis", "dim"), ("keepdims", "keepdim"))
+        if own & {"dim", "axis"} and meant in own and name not in own}
+    if "axis" in other and _overloads(function) and signature.parameters["dim"].annotation in ("None", "int", "Tensor"):
+        del other["axis"]  # another variant has it
     parts: list[str] = []
     rest: list[str] = []
     previous = None
@@ -118,8 +138,8 @@ def _parameters(function: Any, method: bool, imports: _Imports) -> list[str]:
         else:
             if number == 0 and annotation == "Tensor":
                 annotation = "Any"  # also what is no tensor, of a class that says what functions do with it
-            missing = parameter.default is parameter.empty and not stars and parameter.name not in other.values() and all(
-                "=" not in part or part in ("self", "/", "*") for part in parts)
+            missing = parameter.default is parameter.empty and not stars and parameter.name not in other.values() and (
+                kind is parameter.KEYWORD_ONLY or all("=" not in part for part in parts))
             (rest if stars == "**" else parts).append(f"{stars}{parameter.name}: {annotation}" + (
                 "" if stars or missing else f" = {_default(parameter.default)}"))
         previous = previous if kind is parameter.VAR_KEYWORD else kind
@@ -135,11 +155,20 @@ def _parameters(function: Any, method: bool, imports: _Imports) -> list[str]:
     return parts + more + rest
 
 
-def _signature(name: str, function: Any, imports: _Imports, method: bool = True) -> str:
-    """The lines that define it, without a body."""
-    parts = _parameters(function, method, imports)
+def _definition(name: str, function: Any, imports: _Imports, method: bool = True, body: str = " ...") -> str:
+    """The lines that define it, in each of its variants, with `body` once."""
+    heads = [_signature(name, function, signature, imports, method)
+             for signature in list(_variants(function)) or [inspect.signature(function)]]
+    if len(heads) == 1:
+        return heads[0] + body
+    return "\n".join(f"@overload\n{head}{' ...' if number else body}" for number, head in enumerate(heads))
+
+
+def _signature(name: str, function: Any, signature: inspect.Signature, imports: _Imports, method: bool) -> str:
+    """The lines that define it in one of its variants, without a body."""
+    parts = _parameters(function, signature, method, imports)
     head = f"def {name}("
-    tail = f") -> {imports.annotation(inspect.signature(function).return_annotation, function)}:"
+    tail = f") -> {imports.annotation(signature.return_annotation, function)}:"
     lines = [head]
     for number, part in enumerate(parts, 1):
         text = part + (tail if number == len(parts) else ", ")
@@ -150,11 +179,11 @@ def _signature(name: str, function: Any, imports: _Imports, method: bool = True)
     return "\n".join(lines) if parts else head + tail
 
 
-def _docstring(text: str | None) -> str:
-    if not text:
-        return "..."
-    quoted = inspect.cleandoc(text).replace("\\", "\\\\").replace('"""', "'''")
-    return f'"""{quoted}"""' if "\n" not in quoted else f'"""{quoted}\n"""'
+def _body(documentation: str | None) -> str:
+    if not documentation:
+        return "\n    ..."
+    quoted = inspect.cleandoc(documentation).replace("\\", "\\\\").replace('"""', "'''")
+    return "\n" + textwrap.indent(f'"""{quoted}"""' if "\n" not in quoted else f'"""{quoted}\n"""', "    ")
 
 
 def methods() -> str:
@@ -169,24 +198,22 @@ def methods() -> str:
         if name in written or (special and (name not in _OPERATORS or not callable(value))) or (name.startswith("_") and not special):
             continue
         if isinstance(value, property):
-            body = f"@property\ndef {name}(self) -> {imports.annotation(value.fget.__annotations__.get('return', Any), value.fget)}:"
-            documented = value.__doc__
+            head = f"@property\ndef {name}(self) -> {imports.annotation(value.fget.__annotations__.get('return', Any), value.fget)}:"
+            text = head + _body(value.__doc__)
         elif isinstance(value, bool):
             parts.append(f"{name}: builtins.bool")
             continue
         elif callable(value) and not isinstance(value, type):
-            body, documented = _signature(name, value, imports), value.__doc__
+            text = _definition(name, value, imports, body=" ..." if special else _body(value.__doc__))
+            if special and name not in ("__setitem__", "__array_namespace__"):  # comparisons may also give NotImplemented
+                text = f"{text.rpartition(' -> ')[0]} -> Tensor: ..."
         else:
             continue
-        if special:
-            if name not in ("__setitem__", "__array_namespace__"):  # comparisons may also give NotImplemented
-                body = f"{body.rpartition(' -> ')[0]} -> Tensor:"
-            text = f"{body} ..." + ("  # type: ignore[override]" if name in ("__eq__", "__ne__") else "")
-        else:
-            text = body + "\n" + textwrap.indent(_docstring(documented), "    ")
+        if name in ("__eq__", "__ne__"):
+            text += "  # type: ignore[override]"
         parts.append(text)
     head = ['"""The methods that `lucid.ops` gives to Tensor. Written by `python -m tests.typing.stubs`: do not edit."""', "import builtins",
-            "from collections.abc import Callable, Iterable, Sequence", "from typing import Any, Self", "", "import numpy as np", "",
+            "from collections.abc import Callable, Iterable, Sequence", "from typing import Any, Literal, Self, overload", "", "import numpy as np", "",
             *imports.lines(), "from lucid.tensor import Tensor", "", "class TensorMethods:", ""]
     return "\n".join(head) + textwrap.indent("\n".join(parts), "    ") + "\n"
 
@@ -221,7 +248,7 @@ def names(module: str) -> str:
         function, found = plain(value), lazy.get(name, "")
         as_written = value is function and not hasattr(function, "__wrapped__") and (name in sources or found)
         if inspect.isfunction(function) and not as_written:
-            rest.append(f"{_signature(name, function, imports, False)} ...")
+            rest.append(_definition(name, function, imports, False))
         elif name in sources:
             lines.append(f"{sources[name]} as {name}")
         elif isinstance(value, types.ModuleType):
@@ -239,7 +266,7 @@ def names(module: str) -> str:
     elif "Tensor" not in public:
         lines.append("from lucid.tensor import Tensor")
     head = [f'"""The names of {module}, for checkers of types. Written by `python -m tests.typing.stubs`: do not edit."""',
-            "import builtins", "from collections.abc import Callable, Iterable, Sequence", "from typing import Any", "",
+            "import builtins", "from collections.abc import Callable, Iterable, Sequence", "from typing import Any, Literal, overload", "",
             "import numpy as np", ""]
     own = [line for line in imports.lines() if not any(line.rpartition(" ")[2] == name for name in public)]
     listed = textwrap.wrap(", ".join(f'"{name}"' for name in public), _LINE - 4)

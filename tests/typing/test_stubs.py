@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -22,13 +21,9 @@ def test_they_are_current():
         assert stubs.stub(module).read_text() == stubs.names(module), module
 
 
-def test_programs(tmp_path):
+def test_mypy(tmp_path):
     pytest.importorskip("mypy")
     paths = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", "--no-error-summary",
                            f"--cache-dir={tmp_path}", str(PROGRAM)], capture_output=True, text=True, env={**os.environ, "MYPYPATH": paths})
-    found = set(re.findall(r"program\.py:(\d+): error: .*\[([\w-]+)\]", done.stdout))
-    expected = {(str(number), match[1]) for number, line in enumerate(PROGRAM.read_text().splitlines(), 1)
-                if (match := re.search(r"# E: ([\w-]+)$", line))}
-    assert found == expected, done.stdout
-    assert len(expected) == 6 and "error" not in re.sub(r"program\.py:\d+: error.*", "", done.stdout)
+    assert done.stdout == done.stderr == "" and done.returncode == 0

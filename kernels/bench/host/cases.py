@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bench.gpu_targets import large_models
 from bench.library import Library
 from bench.targets.models import MODELS
 from bench.targets.training import training_step
@@ -96,5 +97,5 @@ def _recorded(function: Callable[..., Any], *arguments: Any) -> Callable[..., An
 
 def steps(library: Library) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Training steps by the name of the network."""
-    for name, model in MODELS.items():
-        yield name, training_step(library, model)
+    for name, model in {**MODELS, **large_models.MODELS}.items():
+        yield name, training_step(library, model, "channels_last" if model.channels_last else "NCHW")

@@ -57,8 +57,8 @@ def rows(quick: bool) -> list[dict[str, Any]]:
 
 def table(results: list[dict[str, Any]]) -> str:
     """The results as lines of text."""
-    lines = [TITLE, f"{'':36s}{'us':>9s}{'quartile':>10s}" + "".join(f"{name:>13s}" for name in stub.COUNTERS)]
-    lines += [f"{result['name']:36s}{result['us']:9.1f}{result['quartile_us']:10.1f}"
+    lines = [TITLE, f"{'':54s}{'us':>9s}{'quartile':>10s}" + "".join(f"{name:>13s}" for name in stub.COUNTERS)]
+    lines += [f"{result['name']:54s}{result['us']:9.1f}{result['quartile_us']:10.1f}"
               + "".join(f"{result[name]:13d}" for name in stub.COUNTERS) for result in results]
     return "\n".join(lines)
 

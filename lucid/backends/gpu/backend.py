@@ -48,7 +48,7 @@ ndarray = cupy.ndarray
 streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
 raise_pending = launch.raise_pending
 kept_numbers = multi_tensor.Numbers
-Graph, Draws, make_graph_pool, prepare_capture = graphs.Graph, graphs.Draws, graphs.make_pool, graphs.prepare
+Graph, Draws, make_graph_pool, prepare_capture = graphs.Graph, graphs.Draws, graphs.Pool, graphs.prepare
 Static, copy_into, own_copy = graphs.Static, graphs.copy_into, graphs.own_copy
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
@@ -78,7 +78,7 @@ def on(device: Device) -> Any:
 
 def device_of(array: Array) -> Device:
     """The GPU that holds `array`."""
-    return _DEVICES[array.device.id]
+    return _DEVICES[array.data.device_id]
 
 
 def from_host(array: np.ndarray, device: Device, non_blocking: bool = False) -> Array:

@@ -5,29 +5,39 @@ come from seeds that lie on the device (`Draws`), of which each launch gets new 
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
 import cupy
 import numpy as np
-from lucid_kernels.cuda.matmul import products
+from lucid_kernels.cuda.matmul import blas, products
 from lucid_kernels.cuda.random.random import Stored
 from lucid_kernels.cuda.runtime import launch, words
 
 from .. import versions
 
 
-def make_pool() -> Any:
-    """Memory that graphs share."""
-    return cupy.cuda.MemoryPool()
+class Pool(cupy.cuda.MemoryPool):  # type: ignore[misc]
+    """Memory that graphs share, with the workspace of their products: no two of them are launched at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workspace = blas.Workspace()
 
 
 def prepare() -> None:
-    """What must not happen in a capture for the first time: the error flag, and cuBLAS's workspace."""
+    """What must not happen in a capture for the first time: the error flag, and that cuBLAS loads its kernels."""
     launch.make_flag()
-    one = cupy.ones((1, 1), np.float32)
-    products.matmul(one, one)
+    _multiply_once(cupy.cuda.runtime.getDevice())
+
+
+@functools.cache
+def _multiply_once(device: int) -> None:
+    with cupy.cuda.Stream.null:  # that which will be captured needs no workspace of its own
+        one = cupy.ones((1, 1), np.float32)
+        products.matmul(one, one)
 
 
 def copy_into(target: Any, source: Any) -> None:
@@ -95,10 +105,10 @@ class Draws:
 
 
 class Graph:
-    """One graph, captured between `begin` and `end` in a stream of its own or `stream`, with memory of `pool`."""
+    """One graph, captured between `begin` and `end` in a stream of its own or `stream`, with memory of `pool`, a `Pool`."""
 
     def __init__(self, pool: Any = None, stream: Any = None) -> None:
-        self.pool = make_pool() if pool is None else pool
+        self.pool = Pool() if pool is None else pool
         self._stream = cupy.cuda.Stream(non_blocking=True) if stream is None else stream
         self._graph: Any = None
         self._entered: list[Any] = []
@@ -118,6 +128,7 @@ class Graph:
         self._stream.__enter__()
         allocator.__enter__()
         try:
+            blas.begin_capture(self._stream.ptr, self.pool.workspace)
             # Relaxed: a pool may have to ask the driver for memory.
             self._stream.begin_capture(cupy.cuda.runtime.streamCaptureModeRelaxed)
         except BaseException:
@@ -143,6 +154,7 @@ class Graph:
 
     def _leave(self) -> None:
         words.kept.pop(self._stream.ptr, None)
+        blas.end_capture(self._stream.ptr)
         for context in reversed(self._entered):
             context.__exit__(None, None, None)
         self._entered = []

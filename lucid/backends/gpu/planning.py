@@ -19,7 +19,7 @@ softmax softmax_grad log_softmax log_softmax_grad attention attention_grad cross
 random_uniform random_exponential random_normal random_integers dropout
 batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad batch_norm_relu batch_norm_relu_grad
 layer_norm layer_norm_grad group_norm group_norm_grad rms_norm rms_norm_grad
-conv2d conv2d_relu conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
+conv2d conv2d_relu conv2d_grad conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters
 max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d
 adaptive_avg_pool2d_grad sum prod mean nansum max min norm norm2 norm2_grad logsumexp any all argmax argmin max_with_indices
 min_with_indices extreme extreme_grad norm_grad

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ops.nn.activation import relu_that_saves_its_input
 from ...ops.nn.convolution import convolution_relu
-from ...ops.nn.linear_activation import linear_activation, perceptron
+from ...ops.nn.linear_activation import fit, linear_activation, perceptron
 from ...ops.nn.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
@@ -59,9 +59,8 @@ def _perceptron(first: Any, activation: Any, second: Any, input: Any) -> Any:
     """Likewise, and the gradient of the second layer does that of the activation."""
     weight, bias = first._tensors("weight", "bias")
     weight2, bias2 = second._tensors("weight", "bias")
-    if not (_is_usual(input, weight, bias) and type(weight2) is type(bias2) is Parameter and weight2.ndim == 2
-            and weight2.shape == (*bias2.shape, weight.shape[0]) and weight2.dtype == bias2.dtype == weight.dtype
-            and weight2.device == bias2.device == input.device):
+    if not (_is_usual(input, weight, bias) and type(weight2) is type(bias2) is Parameter
+            and fit(weight.shape[0], weight2, bias2, input)):
         return second(_linear_activation(first, activation, input))
     return perceptron(input, weight, bias, weight2, bias2, _name(activation))
 
@@ -72,10 +71,8 @@ def _name(activation: Module) -> str:
 
 def _is_usual(input: Any, weight: Any, bias: Any) -> bool:
     """Whether a product on a GPU may do the activation of a linear layer: parameters and an input of one dtype that fit."""
-    return (type(input) is Tensor and bool(input.is_gpu) and type(weight) is type(bias) is Parameter
-            and input.dtype == weight.dtype == bias.dtype and input.is_floating_point()
-            and input.ndim > 1 and weight.ndim == 2 and weight.shape == (*bias.shape, input.shape[-1])
-            and weight.device == bias.device == input.device)
+    return (type(input) is Tensor and type(weight) is type(bias) is Parameter and bool(input.is_gpu)
+            and input.is_floating_point() and input.ndim > 1 and fit(input.shape[-1], weight, bias, input))
 
 
 def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, TypeVar
 
 from ..modules.module import Module
 
+Layer = TypeVar("Layer", bound=Module)
 
-def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Any:
+
+def skip_init(module_cls: type[Layer], *args: Any, **kwargs: Any) -> Layer:
     """``module_cls(*args, **kwargs)`` without the work of computing initial values, which a state dict will replace anyway.
 
     The module is made on the device 'meta' and gets its memory from `Module.to_empty` on ``kwargs["device"]``, 'cpu' by

@@ -230,7 +230,7 @@ def _laid_out(shape: Sequence[int], axes: Sequence[int] | None, make: Callable[[
     if axes is None:
         return make(shape)
     result = make([shape[axis] for axis in axes])
-    result._array = result._array.transpose(inverse(axes))
+    result._array = backends.run("transpose", (result._array,), {"axes": inverse(axes)})
     return result
 
 

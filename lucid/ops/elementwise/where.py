@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, overload
 
 from ... import _dtypes
 from ...autograd.calls import single_op
@@ -42,6 +42,14 @@ def where_op(condition: Tensor, a: Any, b: Any) -> Tensor:
             return chosen
     result: Tensor = _where(condition, a, b)
     return result
+
+
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def where(condition: Tensor, input: Any, other: Any) -> Tensor: ...
 
 
 @accepts_out

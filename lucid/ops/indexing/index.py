@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import backends
+from ... import _recording, backends
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
@@ -66,6 +66,7 @@ def check_slice(item: slice) -> slice:
 
 def index_array(item: Any, array: Any) -> Any:
     """An index given as tensor, array or list, as an array beside `array`: integers or a mask."""
+    is_new = False
     if isinstance(item, Tensor):
         found = item._array
         if found.dtype.kind == "i" and found.ndim and found.itemsize < 4:  # arrays that are no tensors may hold them
@@ -77,11 +78,13 @@ def index_array(item: Any, array: Any) -> Any:
         found = np.asarray([v.tolist() if isinstance(v, Tensor) else v for v in item])
         if found.size == 0:
             found = found.astype(np.int64)
+        is_new = True
     if found.dtype.kind not in _KINDS:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if found.dtype == np.uint8:
         found = found.astype(np.bool_)
-    return beside(found, array)
+    found = beside(found, array)
+    return _recording.constant(found) if is_new else found
 
 
 def beside(index: Any, array: Any) -> Any:
@@ -108,7 +111,7 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
         if found.shape and shape and (whole or (kind == "b" and found.shape == shape[:found.ndim])):
             return None, (found,)
         if whole and not found.shape:
-            index = found.item()
+            index = index.item()  # which tells a recorder
     elif index.__class__ is tuple and array.__class__ is np.ndarray and 0 < len(index) <= len(shape) and (
             index[-1].__class__ is Tensor or index[0].__class__ is Tensor):
         picked = _arrays_alone(index)
@@ -168,7 +171,7 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
         elif item.__class__ is bool:
             # A new dimension of length 1 or 0.
             basic.append(None)
-            advanced.append(beside(np.zeros(int(item), np.int64), array))
+            advanced.append(_recording.constant(beside(np.zeros(int(item), np.int64), array)))
         elif item.__class__ is int:
             basic.append(check_number(item, dim, shape[dim]))
             dim += 1
@@ -239,7 +242,7 @@ def plain(item: Any, array: Any) -> Any:
     if isinstance(item, (Tensor, np.ndarray, list, tuple, range)) or hasattr(item, "__cuda_array_interface__"):
         found = index_array(item, array)
         if found.ndim == 0 and found.__class__ is np.ndarray:
-            return found.item()
+            return item.item() if isinstance(item, Tensor) else found.item()
         return found
     if isinstance(item, np.bool_):
         return bool(item)

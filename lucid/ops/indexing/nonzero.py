@@ -1,7 +1,7 @@
 """Where elements are not zero: `nonzero`, `argwhere`."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from ... import _dtypes
 from ...autograd.calls import operation
@@ -15,6 +15,14 @@ METHODS = ("nonzero", "nonzero_static", "argwhere")
 
 
 _nonzero = operation("nonzero")
+
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 
 
 @accepts_out

@@ -57,6 +57,7 @@ def _copying(name: str, view: Callable[..., Any], arguments: str) -> Callable[..
         return clone(result, memory_format=contiguous_format)
 
     function.__name__ = function.__qualname__ = f"{name}_copy"
+    function.__annotations__["return"] = "tuple[Tensor, ...]" if name in _SEVERAL else "Tensor"
     function.__doc__ = f"""The tensor{'s' * (name in _SEVERAL)} of `{name}` in new memory, row-major, or in `out`.
 
     >>> x = lucid.ones(2, 2)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from ...autograd.calls import operation
 from ...autograd.op import Vjp
@@ -91,6 +91,14 @@ def _each(name: str, tensors: tuple[Any, ...], change: Any) -> Any:
     return tuple(change(t) for t in given)
 
 
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+
+
+@overload
+def atleast_1d(*tensors: Any) -> tuple[Tensor, ...]: ...
+
+
 def atleast_1d(*tensors: Any) -> Any:
     """0-d tensors with one dimension, others as they are: one tensor, or a tuple for several.
 
@@ -100,6 +108,14 @@ def atleast_1d(*tensors: Any) -> Any:
     return _each("atleast_1d", tensors, lambda t: t.reshape(1) if t.ndim == 0 else t)
 
 
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+
+
+@overload
+def atleast_2d(*tensors: Any) -> tuple[Tensor, ...]: ...
+
+
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors of fewer than two dimensions as rows, others as they are: one tensor, or a tuple for several.
 
@@ -107,6 +123,14 @@ def atleast_2d(*tensors: Any) -> Any:
     Tensor([[1.0, 2.0]], requires_grad=False)
     """
     return _each("atleast_2d", tensors, lambda t: t.reshape(1, -1) if t.ndim < 2 else t)
+
+
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+
+
+@overload
+def atleast_3d(*tensors: Any) -> tuple[Tensor, ...]: ...
 
 
 def atleast_3d(*tensors: Any) -> Any:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from ... import _dtypes
 from ...autograd.calls import operation, single_op
-from ...autograd.grad_mode import GRAD, mode
+from ...autograd.grad_mode import GRAD, is_composed, mode
 from ...autograd.op import Op, Vjp
-from ...backends import versions
+from ...backends import TABLES, versions
 from ...tensor import Tensor, version_box
 from .._operands import refuse_stored
 from ..manipulation.complex import complex
@@ -40,9 +40,10 @@ class _Ops(NamedTuple):
     grad_input: Op
     grad_weight: Op
     grad_parameters: Op
+    grad: Op | None  # all three, where the backend has them in one, which is not differentiated
 
 
-def _ops(name: str) -> _Ops:
+def _ops(name: str, together: bool) -> _Ops:
     """The operations `name`, `name`_relu, `name`_grad_input, `name`_grad_weight, and `name`_grad_parameters for weight and bias.
     """
     def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Vjp:
@@ -52,6 +53,10 @@ def _ops(name: str) -> _Ops:
 
         def vjp(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
             needs_x, needs_weight, needs_bias = needs
+            together = ops.grad if needs_x and needs_weight and not is_composed() else None
+            if together is not None and together.name in TABLES[g._array.__class__]:
+                gradients: tuple[Any, Any, Any] = together(g, x, weight, with_bias=needs_bias, **geometry)
+                return gradients
             dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None
             if needs_weight and needs_bias:
                 return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
@@ -105,12 +110,12 @@ def _ops(name: str) -> _Ops:
 
     ops = _Ops(single_op(name, convolve_rule), single_op(f"{name}_relu", convolve_relu_rule, saved_outputs=True),
                single_op(f"{name}_grad_input", grad_input_rule), single_op(f"{name}_grad_weight", grad_weight_rule),
-               operation(f"{name}_grad_parameters", grad_parameters_rule))
+               operation(f"{name}_grad_parameters", grad_parameters_rule), operation(f"{name}_grad") if together else None)
     return ops
 
 
 # By the number of dimensions.
-OPS = {2: _ops("conv2d"), 3: _ops("conv3d")}
+OPS = {2: _ops("conv2d", True), 3: _ops("conv3d", False)}
 
 
 # ---- one dimension as two ----------------------------------------------------------------------------------------------

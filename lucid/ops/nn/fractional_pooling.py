@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 from ... import _dtypes
 from ...autograd.calls import operation
@@ -16,6 +16,22 @@ from ..random.random import rand
 
 __all__ = ()  # functions of nn.functional only
 _LENGTHS = ("time", "height", "width")
+
+
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: Literal[False] = False,
+                          _random_samples: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *,
+                          return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Tensor | None = None) -> Any: ...
 
 
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
@@ -36,6 +52,22 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
     if output_size is None and output_ratio is not None and len(output_ratio) > 2:
         raise ValueError("fractional_max_pool2d requires output_ratio to either be a single Int or tuple of Ints.")
     return _pool("fractional_max_pool2d", input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
+
+
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: Literal[False] = False,
+                          _random_samples: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *,
+                          return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Tensor | None = None) -> Any: ...
 
 
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,

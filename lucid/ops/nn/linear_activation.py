@@ -8,6 +8,7 @@ from typing import Any
 from ...autograd.calls import operation, single_op
 from ...autograd.grad_mode import GRAD, is_composed, mode
 from ...autograd.op import Op, Vjp
+from ...backends import device_of
 from ...tensor import Tensor
 from ..linalg.matmul import linear_rule
 from .activation import gelu_grad, relu_grad
@@ -72,6 +73,14 @@ _perceptrons = {activation: _perceptron(activation) for activation in ("relu", "
 _perceptron_grad = operation("perceptron_grad")
 
 
+def fit(width: int, weight: Tensor, bias: Tensor, like: Tensor) -> bool:
+    """Whether a linear layer of these parameters takes rows of so many elements, of the dtype and on the device of `like`."""
+    w, b, x = weight._array, bias._array, like._array
+    kernel = w.shape
+    return (w.dtype == b.dtype == x.dtype and len(kernel) == 2 and kernel[1] == width and b.shape == kernel[:1]
+            and device_of(w) is device_of(b) is device_of(x))
+
+
 def linear_activation(input: Tensor, weight: Tensor, bias: Tensor, activation: str) -> Tensor:
     """'relu' or 'gelu', its approximation by tanh, of `linear` with a bias: of tensors of one real dtype whose sizes fit."""
     if activation == "relu":
@@ -89,4 +98,4 @@ def perceptron(input: Tensor, weight: Tensor, bias: Tensor, weight2: Tensor, bia
 
 
 def _is_recorded(*tensors: Tensor) -> bool:
-    return bool(mode.get() & GRAD) and any(tensor.requires_grad for tensor in tensors)
+    return bool(mode.get() & GRAD) and any(tensor._node is not None for tensor in tensors)

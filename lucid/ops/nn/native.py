@@ -437,7 +437,7 @@ def rnn_relu(input: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, ...]:
 
 
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-              b_hh: Tensor | None = None) -> State:
+              b_hh: Tensor | None = None) -> tuple[Tensor, ...]:
     """The state (h, c) after `input`.
 
     `input` is (N, E), h and c (N, H), `w_ih` (4 H, E), `w_hh` (4 H, H): input, forget, cell and output gates.

@@ -4,7 +4,7 @@ max pooling, for fixed indices.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Literal, overload
 
 from lucid_kernels.windows import window_counts
 
@@ -89,6 +89,21 @@ _adaptive_avg_pool2d = single_op("adaptive_avg_pool2d", _adaptive_rule)
 _adaptive_avg_pool2d_grad = single_op("adaptive_avg_pool2d_grad", _adaptive_grad_rule)
 
 
+@overload
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any: ...
+
+
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum of each window of `input` (N, C, H, W) or (C, H, W); the padding counts as minus infinity.
@@ -162,6 +177,18 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     wanted = _adaptive_sizes("adaptive_avg_pool2d", input, output_size)
     x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
     return _finish(_adaptive_avg_pool2d(x, output_size=wanted), batched, dtype)
+
+
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any: ...
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

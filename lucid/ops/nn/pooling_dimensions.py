@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 from ...tensor import Tensor
 from .._operands import require_tensor
@@ -37,6 +37,21 @@ def _or_kernel(stride: Any, kernel: Any) -> Any:
 
 
 # ---- one dimension -----------------------------------------------------------------------------------------------------
+@overload
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any: ...
+
+
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """`max_pool2d` over one dimension: `input` (N, C, L) or (C, L).
@@ -75,6 +90,21 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 # ---- three dimensions --------------------------------------------------------------------------------------------------
+@overload
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any: ...
+
+
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """`max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W).
@@ -147,6 +177,18 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 # ---- adaptive maxima ---------------------------------------------------------------------------------------------------
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any: ...
+
+
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """`adaptive_max_pool2d` over one dimension: `input` (N, C, L) or (C, L).
 
@@ -157,6 +199,18 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     (wanted,) = _wanted("adaptive_max_pool1d", input, output_size, 1)
     found = adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), return_indices)
     return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
+
+
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+
+
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any: ...
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

@@ -1,7 +1,7 @@
 """The largest and smallest elements, and where they are. `dim` is None (all dimensions), a number or a tuple of them."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from ... import _dtypes
 from ...autograd.calls import operation, single_op
@@ -79,6 +79,22 @@ def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, 
     return ValuesIndices(*along(input, axis=axis, keepdims=keepdim))
 
 
+@overload
+def max(input: Tensor, dim: None = None, keepdim: bool = False, *, other: None = None) -> Tensor: ...
+
+
+@overload
+def max(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+
+
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+
+
+@overload
+def max(input: Tensor, *, other: Tensor) -> Tensor: ...
+
+
 @accepts_out(castable=True)
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `maximum`.
@@ -92,6 +108,22 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     ValuesIndices(values=Tensor([5, 7], requires_grad=False), indices=Tensor([1, 0], requires_grad=False))
     """
     return _extremum("max", _max_all, _max_with_indices, maximum, input, dim if other is None else other, keepdim)
+
+
+@overload
+def min(input: Tensor, dim: None = None, keepdim: bool = False, *, other: None = None) -> Tensor: ...
+
+
+@overload
+def min(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+
+
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
+
+
+@overload
+def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 
 @accepts_out(castable=True)

@@ -1,7 +1,7 @@
 """Order statistics: medians, quantiles, the k-th smallest and the most frequent elements."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from ... import _dtypes
 from ...autograd.calls import single_op
@@ -63,6 +63,14 @@ def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan
     return _ranked(input, axis, keepdim, rank)
 
 
+@overload
+def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+
+
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+
+
 @accepts_out
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements of all, or with `dim` the named tuple (values, indices) along it; NaN if there is one.
@@ -75,6 +83,14 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     ValuesIndices(values=Tensor([2], requires_grad=False), indices=Tensor([2], requires_grad=False))
     """
     return _middle("median", input, dim, keepdim, False)
+
+
+@overload
+def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+
+
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
 
 
 @accepts_out

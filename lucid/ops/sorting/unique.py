@@ -1,7 +1,7 @@
 """Distinct elements, rows and runs."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from ... import _dtypes
 from ...autograd.calls import operation
@@ -61,6 +61,16 @@ def _orderable(input: Tensor) -> Tensor:
     return x
 
 
+@overload
+def unique(input: Tensor, sorted: bool = True, return_inverse: Literal[False] = False,
+           return_counts: Literal[False] = False, dim: int | None = None) -> Tensor: ...
+
+
+@overload
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Any: ...
+
+
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:
     """The different elements in order (whether or not `sorted` asks for it), or the different slices along `dim`.
@@ -82,6 +92,16 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     order = _lexsort(rows.reshape(rows.shape[0], -1)) if rows.shape[0] else arange(0, device=x.device)
     found, group, counts = _groups(rows[order], order, return_inverse, return_counts)
     return _answer(back(found), group, counts)
+
+
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False,
+                       dim: int | None = None) -> Tensor: ...
+
+
+@overload
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None) -> Any: ...
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:

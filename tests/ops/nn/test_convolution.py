@@ -80,6 +80,25 @@ def test_gradients_of_weight_and_bias_are_one_kernel():
     assert (gradients[1] == 4).all()
 
 
+def test_all_gradients_are_one_operation_where_there_is_one(device):
+    from lucid.backends import observe
+
+    x, weight, bias = leaf(uniform(2, 2, 5, 4), device), leaf(uniform(3, 2, 2, 2), device), leaf(uniform(3), device)
+    upstream = lucid.tensor(uniform(2, 3, 4, 3), device=device)
+    for parameters in ((weight,), (weight, bias)):
+        calls: list[str] = []
+        with observe(lambda name, arrays, attributes, result, calls=calls: calls.append(name)):
+            together = lucid.autograd.grad(F.conv2d(x, *parameters), (x, *parameters), upstream)
+            differentiated = lucid.autograd.grad(F.conv2d(x, *parameters), (x, *parameters), upstream, create_graph=True)
+        assert calls.count("conv2d_grad") == (device != "cpu")
+        assert "conv2d_grad_input" in calls
+        for a, b in zip(together, differentiated, strict=True):
+            assert b.requires_grad
+            np.testing.assert_allclose(a.tolist(), b.tolist(), rtol=1e-6)
+        only_x, = lucid.autograd.grad(F.conv2d(x, *parameters), x, upstream)
+        assert only_x.equal(together[0])
+
+
 @pytest.mark.parametrize("number", [0, 1], ids=["weight", "bias"])
 def test_second_derivatives_through_one_of_two_gradients(number, device):
     """The gradients of weight and bias come from one kernel; each is differentiated alone here."""

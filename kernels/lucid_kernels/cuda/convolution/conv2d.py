@@ -191,6 +191,37 @@ def conv2d_grad_parameters(
     return dweight, channel_sums(g, out=dbias)
 
 
+def conv2d_grad(
+    g: Any,
+    x: Any,
+    weight: Any,
+    *,
+    with_bias: bool,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> tuple[Any, Any, Any]:
+    """`conv2d_grad_input`, `conv2d_grad_weight`, and `with_bias` the gradient (O,) with respect to `bias`, else None.
+
+    Tensor cores take `g` in another order, into which it is brought once for both.
+    """
+    out_x, out_weight, out_bias = (None, None, None) if out is None else out
+    window: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    dx = depthwise.convolve_grad_input(g, weight, input_shape=x.shape, **window, out=out_x)
+    if dx is None:
+        dx = few_channels.convolve_grad_input(g, weight, input_shape=x.shape, **window, out=out_x)
+    dweight = depthwise.convolve_grad_weight(g, x, weight_shape=weight.shape, **window, out=out_weight)
+    if dx is dweight is None:
+        dx, dweight = tensor_cores.convolve_gradients(g, x, weight, **window, out=(out_x, out_weight))
+    if dx is None:
+        dx = conv2d_grad_input(g, weight, input_shape=x.shape, **window, out=out_x)
+    if dweight is None:
+        dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **window, out=out_weight)
+    return dx, dweight, channel_sums(g, out=out_bias) if with_bias else None
+
+
 def _grad_weight_tiles(
     arrays: tuple[Any, Any],
     dw: Any,

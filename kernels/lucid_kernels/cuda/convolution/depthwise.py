@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.cuda.movement import channels as _channels
 from lucid_kernels.cuda.movement import copies
-from lucid_kernels.cuda.runtime import channels as _channels
 from lucid_kernels.cuda.runtime import launch
 from lucid_kernels.windows import window_counts
 

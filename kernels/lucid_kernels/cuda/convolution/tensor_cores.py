@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -115,9 +115,7 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
                          out: Any = None) -> Any:
     """Gradient of `convolve` for its weight, of `weight_shape`, from that of its output."""
     geometry = geometry_of(x.shape, weight_shape, stride, padding, dilation, groups)
-    chosen = None
-    if g.size and serve(g.dtype, geometry) and _problem.is_compact(geometry):
-        chosen = choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry))
+    chosen = _chosen_for_weight(g, geometry)
     if chosen is None:
         return None
     if (dw := pointwise.convolve_grad_weight(g, x, geometry, out)) is not None:
@@ -127,11 +125,35 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
     return launch.deliver(dw, out)
 
 
+def convolve_gradients(g: Any, x: Any, weight: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
+                       out: tuple[Any, Any]) -> tuple[Any, Any]:
+    """`convolve_grad_input` and `convolve_grad_weight`, for which g is brought into the kernels' order once."""
+    geometry = geometry_of(x.shape, weight.shape, stride, padding, dilation, groups)
+    for_input, for_weight = _chosen(g, geometry, gradient=True), _chosen_for_weight(g, geometry)
+    if for_input is None or for_weight is None:
+        return None, None
+    dx, dw = pointwise.convolve_grad_input(g, weight, geometry, out[0]), pointwise.convolve_grad_weight(g, x, geometry, out[1])
+    if dx is not None or dw is not None:
+        return dx, dw
+    dx, dw = result_like(out[0], x.shape, g), launch.result(out[1], weight.shape, g.dtype)
+    ordered = _channels_last(g, groups)
+    product(ordered, weight, None, dx, geometry, True, *for_input)
+    grad_weight(ordered, x, dw, geometry, *for_weight)
+    return launch.deliver(dx, out[0]), launch.deliver(dw, out[1])
+
+
 def _chosen(x: Any, geometry: Geometry, gradient: bool) -> tuple[Tile, int] | None:
     """Tile and slices for `product`, None where it does not serve."""
     if not (x.size and serve(x.dtype, geometry)):
         return None
     return choose(_problem.product(kind_of(x.dtype), x.dtype.itemsize, geometry, gradient))
+
+
+def _chosen_for_weight(g: Any, geometry: Geometry) -> tuple[Tile, int] | None:
+    """The same for `grad_weight`."""
+    if not (g.size and serve(g.dtype, geometry) and _problem.is_compact(geometry)):
+        return None
+    return choose(_problem.weight_gradient(kind_of(g.dtype), g.dtype.itemsize, geometry))
 
 
 def _launch(file: str, name: str, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
@@ -141,25 +163,39 @@ def _launch(file: str, name: str, grid: tuple[int, ...], threads: int, arguments
     kernel(grid, (threads,), arguments, shared_mem=shared)
 
 
-def _channels_last(x: Any, groups: int) -> tuple[Any, int]:
+class Ordered(NamedTuple):
+    """An array as the kernels read it, and the channels of each group in whole chunks."""
+
+    array: Any
+    padded: int
+
+    @property
+    def dtype(self) -> Any:
+        """Its dtype, as of an array."""
+        return self.array.dtype
+
+
+def _channels_last(x: Any, groups: int) -> Ordered:
     """An array with the pixels of x (N, C, ...), the channels of each group side by side in whole chunks, and their number.
 
-    It is a view of x where that lies so and needs no rounding to TF32.
+    It is a view of x where that lies so and needs no rounding to TF32; what is `Ordered` stays as it is.
     """
+    if x.__class__ is Ordered:
+        return x  # type: ignore[no-any-return]
     chunk, kind = 16 // x.dtype.itemsize, kind_of(x.dtype)
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
     padded, last = whole(group, chunk), lies_last(x)
     x = turned(x) if last else copies.contiguous(x)
     if last and padded == group and x.data.ptr % 16 == 0 and kind != "Tf32":
-        return x, padded
+        return Ordered(x, padded)
     packed = launch.empty((batch, pixels, groups * padded), x.dtype)
     aligned = (channels if last else pixels) % chunk == 0 and group % (chunk if last else 1) == 0 and x.data.ptr % 16 == 0
     tiles = batch * (-(-pixels * groups * padded // (chunk * launch.BLOCK)) if last
                      else -(-pixels // 128) * -(-groups * padded // (8 * chunk)))  # fmt: skip
     arguments = (x, packed, *map(np.int32, (batch, group, padded, groups, pixels, last, aligned)))
     _launch("conv_pack", f"conv_pack_channels<{kind}>", launch.grid_cap(tiles), launch.BLOCK, arguments)
-    return packed, padded
+    return Ordered(packed, padded)
 
 
 def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient: bool, tile: Tile, slices: int,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.movement import copies
-from lucid_kernels.cuda.runtime import channels, launch, recording, rows
+from lucid_kernels.cuda.movement import channels, copies
+from lucid_kernels.cuda.runtime import launch, recording, rows
 
 _KEPT = 64, 8  # bytes and packs of a chunk that a thread of `plane_statistics` keeps, whichever is less
 _LARGEST = 256  # threads of its block

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda.movement import copies
-from lucid_kernels.cuda.runtime import channels, launch, rows
+from lucid_kernels.cuda.movement import channels, copies
+from lucid_kernels.cuda.runtime import launch, rows
 from lucid_kernels.windows import window_counts
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32

@@ -10,7 +10,6 @@
 `driver`: where CUDA's functions lie.
 `recycling`: gives arrays that nobody uses any more.
 `tuning`: what was measured of the kernels' configurations on a chip.
-`channels`: arrays with their channels last.
 `rows`: how kernels over rows and columns are launched, whose parts are in `rows.cuh`.
 `words`: tables of addresses and numbers in device memory.
 `source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include, `elements.cuh` loads

@@ -152,17 +152,19 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             return kernel(*arrays, **attributes)
         stream = _stream()
         key: list[Any] = [stream.ptr]
+        if key[0] and stream.is_capturing():
+            return kernel(*arrays, **attributes)
         given: list[Any] = []
         pointers: list[int] = []
         bits: list[Any] = []
         moving: list[int] = []
-        misaligned = 0
+        misaligned, gaps = 0, False
         for array in arrays:
             if array.__class__ is _ndarray:
                 pointer = array.data.ptr
                 key += array.shape, array.dtype.char
                 if not array._c_contiguous:
-                    key += "strides", array.strides
+                    gaps = True
                     pointer -= _before(array.shape, array.strides)
                 misaligned |= pointer
                 pointers.append(pointer)
@@ -202,7 +204,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                     key += array.shape, array.dtype.char
                     pointer = array.data.ptr
                     if not array._c_contiguous:
-                        key += "strides", array.strides
+                        gaps = True
                         pointer -= _before(array.shape, array.strides)
                     misaligned |= pointer
                     pointers.append(pointer)
@@ -212,6 +214,11 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                 key += [str(value) for value in others.values() if value.__class__ is float and not value]
         if bits and not (given and _packed(bits, given)):
             return kernel(*arrays, **attributes)
+        if gaps:
+            key += "strides", tuple([None if array._c_contiguous else array.strides for array in given])
+            # Such pointers are not those of the arrays, which `quick` compares.
+            if any(pointer != array.data.ptr for pointer, array in zip(pointers, given, strict=True)):
+                key.append("backwards")
         if misaligned & 15:
             key += "aligned", tuple([pointer & 15 for pointer in pointers])
         if len(pointers) > 1 and len({*pointers}) < len(pointers):
@@ -221,8 +228,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         found = tuple(key)
         plan = plans.get(found)
         if plan is None:
-            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, stream, moves)
-        if plan is False or (key[0] and stream.is_capturing()):
+            return _first(plans, found, kernel, arrays, attributes, given, pointers, bits, moves)
+        if plan is False:
             return kernel(*arrays, **attributes)
         if plan.allocator is not _allocator():
             plans.clear()
@@ -283,9 +290,9 @@ def _packed(numbers: list[Any], given: list[Any]) -> bool:
 
 
 def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attributes: dict[str, Any], given: list[Any],
-           pointers: list[int], bits: list[int], stream: Any, moves: Sequence[str]) -> Any:
+           pointers: list[int], bits: list[int], moves: Sequence[str]) -> Any:
     """The result of a call that has no plan yet, which it gets."""
-    if any(array.size == 0 for array in given) or (key[0] and stream.is_capturing()):
+    if any(array.size == 0 for array in given):
         return kernel(*arrays, **attributes)
     places = iter(range(len(pointers), len(pointers) + len(bits)))
     if bits:

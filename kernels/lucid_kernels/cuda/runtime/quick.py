@@ -1,8 +1,8 @@
 """Plans found in half of the time: a function for each kind of call, of a template.
 
 A kind is how many operands there are, which of them are None, whether there are attributes, and which results are to be written
-where. Of contiguous arrays on the default stream the function makes the key that `plans.planned` makes, without loops; all other
-calls it hands on.
+where. On the default stream the function makes the key that `plans.planned` makes, without loops; all other calls it hands on,
+and arrays with negative strides, whose keys are others there.
 """
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ PLAIN, ATTRIBUTES, OUT = range(3)
 _TEMPLATE = """
 def quick(operands, others, arrays, attributes):
     {operands} = operands
-    if {gaps} or stream().ptr:
+    if stream().ptr:
         return general(arrays, attributes)
     {pointers} = {addresses}
     key = ({key})
 {zeros}
+    if {gaps}:
+        key += "strides", ({strides})
     if ({either}) & 15:
         key += "aligned", ({misaligned})
     if {same}:
@@ -92,6 +94,7 @@ def function(kinds: tuple[type, ...], form: int, known: Mapping[str, Any]) -> Ca
     text = _TEMPLATE.format(
         operands="".join(f"x{place}, " for place in range(len(kinds))),
         gaps=" or ".join(f"not x{place}._c_contiguous" for place in there),
+        strides="".join(f"None if x{place}._c_contiguous else x{place}.strides, " for place in there),
         pointers="".join(f"{name}, " for name in pointers), addresses="".join(f"x{place}.data.ptr, " for place in there),
         key=", ".join(key), zeros=_ZEROS[min(form, OUT)], either=" | ".join(pointers),
         misaligned="".join(f"{name} & 15, " for name in pointers),

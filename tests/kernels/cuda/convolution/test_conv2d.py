@@ -81,6 +81,11 @@ def close(actual, expected, tolerance):
     np.testing.assert_allclose(actual.get().astype(np.float64), expected, rtol=0, atol=tolerance * scale)
 
 
+def same(expected, found):
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(a.get().astype(np.float64), b.get().astype(np.float64))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_gradients(cp, schedule, conv, case, dtype):
@@ -98,6 +103,8 @@ def test_values_and_gradients(cp, schedule, conv, case, dtype):
     assert both[1].dtype == dtype
     close(both[0], dw, TOLERANCE[dtype])
     close(both[1], g.sum((0, 2, 3)), 10 * TOLERANCE[dtype])
+    same([conv.conv2d_grad_input(g_, weight_, input_shape=x.shape, **keywords), *both],
+         conv.conv2d_grad(g_, x_, weight_, with_bias=True, **keywords))
 
 
 @pytest.mark.parametrize("case", ["3x3", "tile", "split sum"])
@@ -115,9 +122,9 @@ def test_strides_and_out(cp, schedule, conv, case):
         out = make(y.shape)
         assert conv.conv2d(strided(x), strided(weight), strided(bias), out=out, **keywords) is out
         close(out, y, 1e-12)
-        out = make(x.shape)
-        assert conv.conv2d_grad_input(strided(g), strided(weight), input_shape=x.shape, out=out, **keywords) is out
-        close(out, dx, 1e-12)
+        dx_out = make(x.shape)
+        assert conv.conv2d_grad_input(strided(g), strided(weight), input_shape=x.shape, out=dx_out, **keywords) is dx_out
+        close(dx_out, dx, 1e-12)
         out = make(weight.shape)
         assert conv.conv2d_grad_weight(strided(g), strided(x), weight_shape=weight.shape, out=out, **keywords) is out
         close(out, dw, 1e-12)
@@ -126,6 +133,10 @@ def test_strides_and_out(cp, schedule, conv, case):
         assert given[0] is both[0] and given[1] is both[1]
         close(both[0], dw, 1e-12)
         close(both[1], g.sum((0, 2, 3)), 1e-12)
+        three = make(x.shape), make(weight.shape), make(bias.shape)
+        given = conv.conv2d_grad(strided(g), strided(x), strided(weight), with_bias=True, out=three, **keywords)
+        assert all(a is b for a, b in zip(given, three, strict=True))
+        same([dx_out, *both], three)
 
 
 @pytest.mark.parametrize("case", ["tile", "depthwise", "multiplier", "depthwise, long sum"])

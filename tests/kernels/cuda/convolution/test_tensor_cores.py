@@ -237,6 +237,10 @@ def test_layouts_and_out(cp, tensor_cores, kind):
             found = conv2d.conv2d_grad_parameters(g_, x_, weight_shape=weight.shape, out=(make(weight.shape), None), **keywords)
             close(found[0], dw, kind)
             close(found[1], g.sum((0, 2, 3)), kind)
+            both = conv2d.conv2d_grad(g_, x_, weight_, with_bias=False, out=(make(x.shape), make(weight.shape), None), **keywords)
+            close(both[0], dx, kind)
+            close(both[1], dw, kind)
+            assert both[2] is None
 
 
 def test_a_view_that_begins_anywhere(cp, tensor_cores):
@@ -249,6 +253,23 @@ def test_a_view_that_begins_anywhere(cp, tensor_cores):
     view = on_device(cp, flat, "bfloat16")[1:].reshape(2, 5, 7, 40).transpose(0, 3, 1, 2)
     assert layout.lies_last(view) and view.data.ptr % 16
     close(tensor_cores.convolve(view, on_device(cp, weight, "bfloat16"), None, **keywords), y, "bfloat16")
+
+
+@pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", CASES)
+def test_both_gradients_at_once_have_the_bits_of_each(cp, tensor_cores, name, kind, monkeypatch):
+    from lucid_kernels.cuda.convolution import conv2d
+
+    (x, weight, _, g), keywords = data(name, kind)
+    if x.ndim != 4:
+        return
+    for last in (False, True):
+        g_, x_, weight_ = (on_device(cp, each, kind, last) for each in (g, x, weight))
+        alone = (conv2d.conv2d_grad_input(g_, weight_, input_shape=x.shape, **keywords),
+                 conv2d.conv2d_grad_weight(g_, x_, weight_shape=weight.shape, **keywords))
+        for found, expected in zip(conv2d.conv2d_grad(g_, x_, weight_, with_bias=False, **keywords), alone, strict=False):
+            np.testing.assert_array_equal(found.get().astype(np.float64), expected.get().astype(np.float64))
+            assert found.strides == expected.strides
 
 
 @pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])

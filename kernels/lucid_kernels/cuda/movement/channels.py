@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
 
 
@@ -19,7 +20,7 @@ class Order:
         """`array` as a C-contiguous one in this order; a copy where it lies otherwise. None stays None."""
         if array is None:
             return None
-        return launch.contiguous(array if self._axes is None else array.transpose(self._axes))
+        return copies.contiguous(array if self._axes is None else array.transpose(self._axes))
 
     def result(self, out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         """The C-contiguous array that a kernel writes for a result of this `shape`, into `out` where that lies so."""
