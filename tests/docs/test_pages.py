@@ -4,6 +4,7 @@ from __future__ import annotations
 import doctest
 import pathlib
 import re
+import textwrap
 from operator import attrgetter
 
 import pytest
@@ -20,7 +21,8 @@ PAGES = sorted(page.name for page in DOCS.glob("*.md") if "```python" in page.re
 def run(page: pathlib.Path) -> None:
     """All blocks in one scope; where a block holds a session, with the results that it shows."""
     scope: dict[str, object] = {"__name__": "page"}
-    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        code = textwrap.dedent(block)
         if ">>>" in code:
             examples = doctest.DocTestParser().get_doctest(code, scope, page.name, None, None)
             assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, clear_globs=False).failed == 0

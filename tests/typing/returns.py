@@ -51,7 +51,7 @@ def _functions() -> Iterator[tuple[str, str, str]]:
             value = public_names.plain(getattr(module, name))
             if inspect.isroutine(value):
                 yield space, name, f"n{number}.{name}"
-    yield from (("lucid.Tensor", name, f"lucid.Tensor.{name}") for name in sorted(vars(lucid.Tensor))
+    yield from (("lucid.Tensor", name, f"lucid.Tensor.{name}") for name in dir(lucid.Tensor)
                 if not name.startswith("_") and inspect.isroutine(getattr(lucid.Tensor, name)))
 
 
