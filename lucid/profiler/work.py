@@ -33,7 +33,8 @@ def _owner(array: Any) -> Any:
     return array
 
 
-_PRODUCTS = frozenset(("matmul", "dot", "linear", "linear_relu", "linear_gelu", "linear_grad", "perceptron_relu", "perceptron_gelu"))
+_PRODUCTS = frozenset(
+    "matmul dot linear linear_relu linear_gelu linear_grad perceptron_relu perceptron_gelu".split())
 
 
 def is_product(name: str) -> bool:

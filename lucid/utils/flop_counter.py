@@ -31,10 +31,10 @@ _registered: dict[str, Formula] = {}
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
     """Let `FlopCounterMode` count operations by a formula, as a decorator.
 
-    `targets` is the name of an operation, an operation of `lucid.extension`, or a nested list or tuple of them. The formula gets the
-    operation's arguments, with the shapes in the place of tensors, its attributes by keyword, and the shape of the result, or a
-    tuple of them, as `out_shape`. With `get_raw` it gets the tensors themselves, and the result as `out_val`. It returns the number
-    of additions and multiplications. Modes that exist do not change.
+    `targets` is the name of an operation, an operation of `lucid.extension`, or a nested list or tuple of them. The formula gets
+    the operation's arguments, with the shapes in the place of tensors, its attributes by keyword, and the shape of the result, or
+    a tuple of them, as `out_shape`. With `get_raw` it gets the tensors themselves, and the result as `out_val`. It returns the
+    number of additions and multiplications. Modes that exist do not change.
 
     Raises ValueError for another target, and RuntimeError for an operation that has a formula, as products, convolutions and
     attention do.
