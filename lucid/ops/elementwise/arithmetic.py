@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.foreign import refused
+from ..._namespace.foreign import asked, asks, refused
 from ...autograd.calls import elementwise, operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
@@ -199,6 +199,7 @@ def conjugate(x: Operand) -> Operand:
 
 
 @accepts_out(castable=True)
+@asks
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool.
 
@@ -210,14 +211,18 @@ def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     Tensor([[1.50, 1.25],
             [2.50, 2.25]], requires_grad=False)
     """
-    if alpha == 1:
-        return _add(input, other)
-    if _real_alike(input, other, alpha):
-        return _add_scaled(input, other, alpha=alpha)
-    return _add(input, _scaled(input, other, alpha))
+    try:
+        if alpha == 1:
+            return _add(input, other)
+        if _real_alike(input, other, alpha):
+            return _add_scaled(input, other, alpha=alpha)
+        return _add(input, _scaled(input, other, alpha))
+    except TypeError:
+        return asked("add", input, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 @accepts_out(castable=True)
+@asks
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not.
 
@@ -233,7 +238,7 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
         return _sub(input, _scaled(input, other, alpha))
     except TypeError:  # NumPy refuses two bool arrays too
         _refuse_bool(input, other)
-        raise
+        return asked("sub", input, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 def _minus(self: Tensor, other: Operand) -> Any:
@@ -281,6 +286,7 @@ def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
 
 
 @accepts_out(castable=True)
+@asks
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``; integers give the default float dtype.
 
@@ -292,14 +298,17 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     >>> lucid.div(lucid.tensor([7, -7]), 2, rounding_mode="floor")
     Tensor([ 3, -4], requires_grad=False)
     """
-    if rounding_mode is None:
-        return _div(input, other)
+    try:
+        if rounding_mode is None:
+            return _div(input, other)
+        a, b = _divisible("div", input, other)
+    except TypeError:
+        return asked("div", input, other, **({} if rounding_mode is None else {"rounding_mode": rounding_mode}))
     if rounding_mode == "floor":
-        return _div_floor(*_divisible("div", input, other))
+        return _div_floor(a, b)
     if rounding_mode != "trunc":
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"{rounding_mode!r}")
-    a, b = _divisible("div", input, other)
     dtype = common_dtype([a, b])
     if _dtypes.is_floating(dtype) or any(isinstance(x, Tensor) and x.is_gpu for x in (a, b)):
         return _div_trunc(a, b)

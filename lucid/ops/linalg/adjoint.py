@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..._namespace.callers import outside
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -21,7 +22,7 @@ def adjoint(input: Tensor) -> Tensor:
     if require_tensor("adjoint", input).ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if input.ndim == 0:
-        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=outside())
         return input.conj()
     return _matrices.adjoint(input)
 
