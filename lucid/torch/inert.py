@@ -41,13 +41,6 @@ torch.jit.annotations list: List BroadcastingList1 BroadcastingList2 Broadcastin
 torch._jit_internal identity: _copy_to_script_wrapper ignore unused export _overload _overload_method
 torch._jit_internal false: is_scripting
 torch._jit_internal list: BroadcastingList1 BroadcastingList2 BroadcastingList3
-torch.fx identity: wrap has_side_effect
-torch.fx type: Proxy Node
-torch.fx.node type: Node
-torch.fx.node any: Target Argument
-torch.fx.proxy type: Proxy
-torch.fx.graph_module type: _CodeOnlyModule _copy_attr
-torch.fx.graph_module any: _USER_PRESERVED_ATTRIBUTES_KEY
 torch.fx.experimental.proxy_tensor none: get_proxy_mode
 torch.fx.experimental.symbolic_shapes false: is_symbolic has_free_symbols is_concrete_int
 torch.fx.experimental.symbolic_shapes empty: free_symbols

@@ -15,6 +15,7 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `hub`: `torch.hub`.
 `processes`: `torch.multiprocessing`.
 `jit`: what programs for `torch.jit` call when they run as Python.
+`tracing`: private names of `torch.fx`.
 `optimizer`: what optimizers of other libraries take from `torch.optim.optimizer`.
 `modules`: helpers of `torch.nn.modules` that libraries import.
 `arguments`: how the arguments of `to` are read.
@@ -35,6 +36,7 @@ torch._C internals
 torch._C._nn arguments
 torch._utils internals
 torch._custom_ops library
+torch.fx._symbolic_trace tracing
 torch.hub hub
 torch.jit jit
 torch.library library
@@ -50,6 +52,9 @@ torch.version version
 OBJECTS = _table("""
 torch.TypedStorage storage:TypedStorage
 torch.UntypedStorage storage:UntypedStorage
+torch.fx.graph_module._CodeOnlyModule tracing:_CodeOnlyModule
+torch.fx.graph_module._USER_PRESERVED_ATTRIBUTES_KEY tracing:_USER_PRESERVED_ATTRIBUTES_KEY
+torch.fx.graph_module._copy_attr tracing:_copy_attr
 torch.load files:load
 torch.save files:save
 torch._utils._rebuild_meta_tensor_no_storage pickles:_rebuild_meta_tensor_no_storage
