@@ -14,12 +14,11 @@ from typing import Any
 from .._pytree import tree_leaves
 from ..nn import Module, Parameter
 from ..tensor import Tensor
-from . import naming
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument
-from .patching import Patches, first_proxy, recorded_if_traced, wrap
-from .proxy import Proxy, Scope, TracerBase
+from .patching import Patches, wrap
+from .proxy import Scope, TracerBase, first_proxy
 
 __all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
 
@@ -95,8 +94,8 @@ class Tracer(TracerBase):
     ([input_1, _0, _1, output], [input_1, _0_0, _1, output])
     """
 
-    def __init__(self, autowrap_modules: tuple[ModuleType, ...] = (math,), autowrap_functions: tuple[Callable[..., Any], ...] = (),
-                 param_shapes_constant: bool = False) -> None:
+    def __init__(self, autowrap_modules: tuple[ModuleType, ...] = (math,),
+                 autowrap_functions: tuple[Callable[..., Any], ...] = (), param_shapes_constant: bool = False) -> None:
         self._autowrap_modules = tuple(autowrap_modules)
         self._autowrap_functions = {id(function) for function in autowrap_functions} | {
             id(value) for module in autowrap_modules for name, value in vars(module).items()
@@ -191,7 +190,8 @@ class Tracer(TracerBase):
         return {"nn_module_stack": self.module_stack.copy()} if self.module_stack else {}
 
     # ---- tracing -------------------------------------------------------------------------------------------------
-    def create_args_for_root(self, root_fn: Callable[..., Any], is_module: bool, concrete_args: Any = None) -> tuple[Any, list[Any]]:
+    def create_args_for_root(self, root_fn: Callable[..., Any], is_module: bool,
+                             concrete_args: Any = None) -> tuple[Any, list[Any]]:
         """The function to call, and what to call it with: proxies, and concrete arguments with assertions for them."""
         analysed: Any = inspect.unwrap(root_fn)
         code: CodeType = analysed.__code__
@@ -225,7 +225,7 @@ class Tracer(TracerBase):
     def _concrete(self, name: str, number: int, value: Any, default: tuple[Any, ...]) -> Any:
         """A concrete argument, with an assertion that later ones equal it."""
         if any(leaf is PH for leaf in tree_leaves(value)):
-            raise NotImplementedError(f"concrete_args: {name!r} has PH within a container; lucid takes it for whole arguments only")
+            raise NotImplementedError(f"concrete_args: {name!r} has PH within a container; it may stand for a whole argument")
         proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
         message = f"{name} has been specialized to have value {value} but got another value"
         if isinstance(value, bool | int | float) and not isinstance(value, Tensor):
@@ -236,7 +236,7 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
         else:
             warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to "
-                          "the user to make sure that your inputs match the inputs you specialized the function with.", stacklevel=2)
+                          "the user to make sure that inputs match those that the function was specialized with.", stacklevel=2)
         return value
 
     def trace(self, root: Module | Callable[..., Any], concrete_args: Any = None) -> Graph:

@@ -105,7 +105,8 @@ class _Writer:
             lines.append("pass")
         wrap = f"{naming.package()}.fx._symbolic_trace.wrap"
         prologue = "\n".join(f'{wrap}("{name}")' for name in self._wrapped)
-        definition = self._codegen.gen_fn_def(self._parameters, self._returned)
+        parameters = sorted(self._parameters, key=lambda parameter: parameter.startswith("*"))
+        definition = self._codegen.gen_fn_def(parameters, self._returned)
         body = "".join(f"    {line}\n" for line in "\n".join(lines).split("\n"))
         return PythonCode(f"\n{prologue}\n\n{definition}\n{body}    ", self.globals)
 
@@ -153,14 +154,13 @@ class _Writer:
         if kind is type(None):
             return "NoneType"
         arguments = typing.get_args(kind)
+        if isinstance(kind, types.UnionType):
+            return "|".join(map(self._type, arguments))
         if arguments:
-            if isinstance(kind, types.GenericAlias):
-                name = self._type(typing.get_origin(kind))
-            else:
-                generic = getattr(typing, getattr(kind, "_name", None) or "", None)
-                if generic is None or generic is typing.Optional:
-                    generic = typing.Union if typing.get_origin(kind) in (typing.Union, types.UnionType) else typing.get_origin(kind)
-                name = self._global(naming.of_generic(generic), generic)
+            origin = typing.get_origin(kind)
+            named = getattr(typing, getattr(kind, "_name", None) or "", origin)
+            generic = origin if isinstance(kind, types.GenericAlias) else typing.Union if named is typing.Optional else named
+            name = self._type(generic) if isinstance(generic, type) else self._global(naming.of_generic(generic), generic)
             return f"{name}[{','.join('...' if each is ... else self._type(each) for each in arguments)}]"
         return self._global(naming.shown_type(kind), kind)
 
@@ -188,7 +188,7 @@ class _Writer:
             return f"{self._global(type(value).__name__, type(value))}.{value.name}"
         if value is None or isinstance(value, bool | int | float | complex | str | bytes | range) or value is Ellipsis:
             return repr(value)
-        if isinstance(value, self.globals["device"]) or isinstance(value, enum.Enum):
+        if isinstance(value, (self.globals["device"], enum.Enum)):
             return repr(value)
         return self._global(naming.of_node(type(value)), value)
 
@@ -208,8 +208,7 @@ class _Writer:
             target = str(node.target)
             default = f" = {self._argument(node.args[0])}" if node.args else ""
             parameter = f"{target}{annotation}{default}"
-            starred = next((number for number, each in enumerate(self._parameters) if each.startswith("*")), len(self._parameters))
-            self._parameters.insert(len(self._parameters) if target.startswith("*") else starred, parameter)
+            self._parameters.append(parameter)
             plain = target.replace("*", "")
             return f"{self._name(node)} = {plain}" if plain != self._name(node) else None
         if node.op == "output":

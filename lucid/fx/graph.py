@@ -290,10 +290,11 @@ class Graph:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for used in node.all_input_nodes:
                 if used.graph is not self:
-                    raise RuntimeError(f"Argument '{used}' of Node '{node}' does not belong to this Graph, but was used as an argument!")
+                    raise RuntimeError(f"Argument '{used}' of Node '{node}' does not belong to this Graph, but was used as an "
+                                       "argument!")
                 if used not in seen:
-                    raise RuntimeError(f"Argument '{used}' of Node '{node}' was used before it has been defined! Please check that "
-                                       "Nodes in the graph are topologically ordered")
+                    raise RuntimeError(f"Argument '{used}' of Node '{node}' was used before it has been defined! Please check "
+                                       "that Nodes in the graph are topologically ordered")
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             seen.add(node)
@@ -307,7 +308,8 @@ class Graph:
         found: Any = self._owning_module
         for name in str(node.target).split("."):
             if not hasattr(found, name):
-                raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {name} of {type(found).__name__}")
+                raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {name} of "
+                                   f"{type(found).__name__}")
             found = getattr(found, name)
         if node.op == "call_module" and not isinstance(found, Module):
             raise RuntimeError(f"Node {node} target {node.target} does not reference an nn.Module")

@@ -4,8 +4,6 @@ from __future__ import annotations
 import copy
 import itertools
 import linecache
-import pathlib
-from types import MethodType
 from typing import Any
 
 from ..nn import Module, Parameter
@@ -16,10 +14,11 @@ from .graph import Graph, PythonCode
 __all__ = ["Graph", "GraphModule", "PythonCode"]
 
 _numbers = itertools.count()
-_KEPT = "_user_preserved_attributes"
-_HOOKS = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_forward_hooks", "_forward_pre_hooks",
-          "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs", "_backward_hooks",
-          "_backward_pre_hooks", "_state_dict_pre_hooks")
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+_HOOKS = """
+_state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks _load_state_dict_post_hooks _forward_hooks _forward_pre_hooks
+_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs _backward_hooks
+_backward_pre_hooks""".split()
 
 
 def _compiled(code: PythonCode) -> Any:
@@ -87,13 +86,12 @@ class GraphModule(Module):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         """An object of a class of its own, for its `forward`."""
-        for each in cls.__mro__:
-            if each.__qualname__ != "GraphModule.__new__.<locals>.GraphModuleImpl":
-                cls = each
-                break
+        own: Any = _own_class(cls)
 
-        class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
+        class GraphModuleImpl(own):  # type: ignore[misc]
             """One module's class."""
+
+            _is_of_one = True
 
         return super().__new__(GraphModuleImpl)
 
@@ -108,7 +106,8 @@ class GraphModule(Module):
         elif isinstance(root, dict):
             for node in graph.nodes:
                 if node.op in ("get_attr", "call_module") and node.target not in root:
-                    raise RuntimeError(f"Node {node} referenced target {node.target} but that target was not provided in ``root``!")
+                    raise RuntimeError(f"Node {node} referenced target {node.target} but that target was not provided in "
+                                       "``root``!")
             for target in sorted(targets, key=lambda target: target.count(".")):
                 _assign_attr(root[target], self, target)
         else:
@@ -211,10 +210,10 @@ class GraphModule(Module):
     # ---- copies and files ----------------------------------------------------------------------------------------
     def __reduce__(self) -> Any:
         state = {name: value for name, value in self.__dict__.items() if name not in ("_graph", "_code")}
-        cls = next(each for each in type(self).__mro__ if each.__qualname__ != "GraphModule.__new__.<locals>.GraphModuleImpl")
-        return _rebuilt, (cls, type(self).__name__, state, self._graph)
+        return _rebuilt, (_own_class(type(self)), type(self).__name__, state, self._graph)
 
-    __reduce_ex__ = lambda self, protocol: self.__reduce__()  # noqa: E731
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__reduce__()
 
     def _deepcopy_init(self) -> Any:
         """What makes a copy; a derived class with another signature has its own."""
@@ -225,11 +224,9 @@ class GraphModule(Module):
         memo[id(self)] = copied
         body = _CodeOnlyModule(copy.deepcopy({name: value for name, value in self.__dict__.items() if name != "_graph"}, memo))
         self._deepcopy_init()(copied, body, copy.deepcopy(self._graph, memo), type(self).__name__)
-        for name in (*_HOOKS, "_buffers", "_parameters", "_modules"):
-            if name in _HOOKS:
-                copied.__dict__[name] = body.__dict__[name]
+        copied.__dict__.update({name: body.__dict__[name] for name in _HOOKS if name in body.__dict__})
         copied.meta = copy.deepcopy(getattr(self, "meta", {}), memo)
-        for name, value in copied.meta.get(_KEPT, {}).items():
+        for name, value in copied.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
             setattr(copied, name, value)
         return copied
 
@@ -264,6 +261,11 @@ class GraphModule(Module):
     def __str__(self) -> str:
         return "\n".join([super().__repr__(), self._code,
                           "# To see more debug info, please use `graph_module.print_readable()`"])
+
+
+def _own_class(cls: type) -> type:
+    """The class that a program has named, of that of one module."""
+    return next(each for each in cls.__mro__ if not vars(each).get("_is_of_one", False))
 
 
 def _rebuilt(cls: type[GraphModule], name: str, state: dict[str, Any], graph: Graph) -> GraphModule:

@@ -1,15 +1,15 @@
 """Running a graph node by node."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..nn import Module
+from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node, Target, map_aggregate, map_arg
 from .proxy import Proxy
-from ._symbolic_trace import Tracer
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -64,9 +64,8 @@ class Interpreter:
                 self.env[node] = self.run_node(node)
             except Exception as error:
                 if self.extra_traceback:
-                    message = f"While executing {node.format_node()}"
-                    error.args = (f"{error.args[0]}\n\n{message}", *error.args[1:]) if error.args and isinstance(error.args[0], str) \
-                        else (message, *error.args)
+                    first = f"{error.args[0]}\n\n" if error.args and isinstance(error.args[0], str) else ""
+                    error.args = (f"{first}While executing {node.format_node()}", *error.args[1 if first else 0:])
                 raise
             for used in self.user_to_last_uses.get(node, ()):
                 self.env.pop(used, None)

@@ -42,9 +42,9 @@ def public_path(value: Any) -> str | None:
     """Where `package` has a function or class, such as 'lucid.nn.functional.relu'; None if it is not there."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     known = _functions().get(id(value))
-    if known is None and not (isinstance(module, str) and isinstance(name, str) and module.startswith(("lucid", "torch"))):
+    if known is None and not (isinstance(module, str) and isinstance(name, str) and re.match(r"(lucid|torch)\b", module)):
         return None
-    for space, each in (known or (module, name), ("lucid", name), ("lucid.nn.functional", name)):
+    for space, each in (known or ("lucid", name), (module, name), ("lucid.nn.functional", name)):
         path = package() + str(space).removeprefix("lucid").removeprefix("torch")
         try:
             found = getattr(importlib.import_module(path), each, None)

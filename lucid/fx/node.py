@@ -1,7 +1,7 @@
 """Nodes: one operation each, in the order of their graph."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -286,10 +286,8 @@ class Node:
         (True, False)
         """
         if self.op == "call_function":
-            path = naming.public_path(self.target) or ""
-            space, _, name = path.partition(".")
-            return (self.target in _side_effects or name in ("_assert", "_assert_async", "manual_seed")
-                    or self.meta.get("is_assertion", False) or (impure_random and bool(space) and name in _RANDOM))
+            _, _, name = (naming.public_path(self.target) or "").partition(".")  # in lucid itself, not in nn.functional
+            return self.target in _side_effects or name in ("_assert", "_assert_async") or (impure_random and name in _RANDOM)
         if self.op == "call_module":
             module = self.graph.owning_module
             return module is not None and bool(getattr(module.get_submodule(str(self.target)), "_is_impure", False))
@@ -331,9 +329,6 @@ class Node:
 
     def __repr__(self) -> str:
         return self.name
-
-    def __iter__(self) -> Iterator[Any]:
-        raise TypeError("'Node' object is not iterable: a Proxy records what is done with its items")
 
 
 def shown_argument(argument: Argument, plain: bool = False) -> str:

@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import naming
-from .node import map_aggregate
-from .proxy import Proxy
+from .proxy import first_proxy
 
 __all__ = ["Patches", "recorded_if_traced", "wrap", "wrapped_functions"]
 
@@ -30,10 +29,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     frame = sys._getframe(1)
     if frame.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
-    if isinstance(fn_or_name, str):
-        name = fn_or_name
-    else:
-        name = getattr(fn_or_name, "__code__", None) and fn_or_name.__code__.co_name or naming.name_of(fn_or_name)
+    name = fn_or_name if isinstance(fn_or_name, str) else naming.name_of(fn_or_name)
     wrapped_functions[id(frame.f_globals), name] = frame.f_globals
     return fn_or_name
 
@@ -48,21 +44,8 @@ def recorded_if_traced(function: Callable[..., Any]) -> Callable[..., Any]:
         proxy.node.meta["is_wrapped"] = True
         return proxy
 
-    wrapped.__wrapped__ = function  # type: ignore[attr-defined]
+    wrapped._is_recorded = True  # type: ignore[attr-defined]
     return wrapped
-
-
-def first_proxy(*arguments: Any) -> Proxy | None:
-    """The first proxy among arguments, also in containers."""
-    found: list[Proxy] = []
-
-    def look(value: Any) -> Any:
-        if isinstance(value, Proxy):
-            found.append(value)
-        return value
-
-    map_aggregate(arguments, look)
-    return found[0] if found else None
 
 
 class Patches:
@@ -86,7 +69,7 @@ class Patches:
         """Record calls of the functions that `wrap` has named."""
         for (_, name), space in wrapped_functions.items():
             function = space.get(name, vars(builtins).get(name, _ABSENT))
-            if function is not _ABSENT and not hasattr(function, "__wrapped__") or isinstance(function, type):
+            if function is not _ABSENT and not hasattr(function, "_is_recorded"):  # by a trace around this one
                 self.set_item(space, name, recorded_if_traced(function))
 
     def record_named(self, space: dict[str, Any], functions: set[int]) -> None:

@@ -27,9 +27,9 @@ from .watching import watch
 __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "Scope", "TraceError", "TracerBase", "assert_fn"]
 
 _PLAIN = (str, int, float, bool, complex, bytes, Tensor, Device, MemoryFormat, Layout, enum.Enum, type(None),
-          type(Ellipsis))
-_NOT_ITERABLE = ("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs "
-                 "function argument: a graph has no loops, so its length must be known when the function is traced")
+          type(Ellipsis), type, np.generic)
+_NOT_ITERABLE = ("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
+                 "**kwargs function argument: a graph has no loops, so its length must be known when the function is traced")
 
 
 class TraceError(ValueError):
@@ -118,14 +118,14 @@ class TracerBase:
         if dataclasses.is_dataclass(a) and not isinstance(a, type):
             fields = {field.name: self.create_arg(getattr(a, field.name)) for field in dataclasses.fields(a)}
             return self.create_node("call_function", type(a), (), fields)
-        if isinstance(a, _PLAIN) or naming.is_dtype(a) or (isinstance(a, type | np.generic) or inspect.isroutine(a) or naming.public_path(a)):
+        if isinstance(a, _PLAIN) or naming.is_dtype(a) or inspect.isroutine(a) or naming.public_path(a):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def _create_dict(self, values: dict[Any, Any]) -> dict[Any, Argument]:
         found = {}
         for key, value in values.items():
-            if isinstance(key, Proxy) or isinstance(key, tuple) and any(isinstance(each, Proxy) for each in key):
+            if first_proxy(key) is not None:
                 raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}")
             found[key] = self.create_arg(value)
         return found
@@ -282,6 +282,19 @@ for _name in magic_methods:
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
+def first_proxy(*arguments: Any) -> Proxy | None:
+    """The first proxy among arguments, also in containers."""
+    found: list[Proxy] = []
+
+    def look(value: Any) -> Any:
+        if isinstance(value, Proxy):
+            found.append(value)
+        return value
+
+    map_aggregate(arguments, look)
+    return found[0] if found else None
+
+
 def _instruction(frame: FrameType) -> dis.Instruction | None:
     """What a frame is executing."""
     return next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
@@ -289,8 +302,8 @@ def _instruction(frame: FrameType) -> dis.Instruction | None:
 
 def _assertion(frame: FrameType) -> tuple[bool, str | None]:
     """Whether a frame asks for the truth of something in an assertion, and the message of that."""
-    following = [each for each in dis.get_instructions(frame.f_code)
-                 if each.offset > frame.f_lasti and each.opname not in ("CACHE", "POP_JUMP_IF_TRUE", "POP_JUMP_FORWARD_IF_TRUE", "TO_BOOL")]
+    passed = ("CACHE", "POP_JUMP_IF_TRUE", "POP_JUMP_FORWARD_IF_TRUE", "TO_BOOL", "NOT_TAKEN")
+    following = [each for each in dis.get_instructions(frame.f_code) if each.offset > frame.f_lasti and each.opname not in passed]
     if not following or following[0].opname not in ("LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT"):
         return False, None
     message = following[1].argval if following[1].opname == "LOAD_CONST" else None

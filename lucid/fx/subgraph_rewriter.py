@@ -98,7 +98,7 @@ def replace_pattern(gm: GraphModule, pattern: Callable[..., Any] | GraphModule,
     matcher = _Matcher(wanted)
     inputs = [node for node in given.nodes if node.op == "placeholder"]
     if len(inputs) != len(matcher.inputs):
-        raise AssertionError(f"replace_pattern: the pattern has {len(matcher.inputs)} parameters and the replacement {len(inputs)}")
+        raise AssertionError(f"replace_pattern: the pattern has {len(matcher.inputs)} parameters, the replacement {len(inputs)}")
     matches: list[Match] = []
     taken: set[Node] = set()
     for anchor in list(gm.graph.nodes):
@@ -133,8 +133,6 @@ def _replace(gm: GraphModule, match: Match, matcher: _Matcher, given: Graph, inp
         raise NotImplementedError("replace_pattern: a replacement returns one value that it computes, or one of its parameters")
     match.anchor.replace_all_uses_with(result)
     replaced[match.anchor] = result
-    for pattern_node in reversed(list(match.nodes_map)):
-        pass
     inside = [node for pattern_node, node in match.nodes_map.items() if pattern_node.op != "placeholder"]
     for node in sorted(inside, reverse=True):
         gm.graph.erase_node(node)

@@ -1,6 +1,7 @@
 """Private names of `torch.fx` that libraries import."""
 from __future__ import annotations
 
+from lucid.fx import graph_module
 from lucid.fx._symbolic_trace import (
     PH,
     ProxyableClassMeta,
@@ -11,9 +12,9 @@ from lucid.fx._symbolic_trace import (
     symbolic_trace,
     wrap,
 )
-from lucid.fx.graph_module import _KEPT, _CodeOnlyModule, _copy_attr
 
 __all__ = ["PH", "ProxyableClassMeta", "Tracer", "_assert_is_none", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace",
            "wrap"]
 
-_USER_PRESERVED_ATTRIBUTES_KEY = _KEPT
+_USER_PRESERVED_ATTRIBUTES_KEY = graph_module._USER_PRESERVED_ATTRIBUTES_KEY
+_CodeOnlyModule, _copy_attr = graph_module._CodeOnlyModule, graph_module._copy_attr
