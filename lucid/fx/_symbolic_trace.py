@@ -18,7 +18,7 @@ from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument
 from .patching import Patches, wrap
-from .proxy import Scope, TracerBase, first_proxy
+from .proxy import Scope, TracerBase, assert_is_none, first_proxy
 
 __all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
 
@@ -72,11 +72,6 @@ class ProxyableClassMeta(type):
         if found is None:
             return super().__call__(*args, **kwargs)
         return found.tracer.create_proxy("call_function", cls, args, kwargs)
-
-
-def _assert_is_none(value: Any, message: str) -> None:
-    if value is not None:
-        raise AssertionError(message)
 
 
 class Tracer(TracerBase):
@@ -233,7 +228,7 @@ class Tracer(TracerBase):
 
             lucid._assert(proxy == value, message)
         elif value is None:
-            self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
+            self.create_proxy("call_function", assert_is_none, (proxy, message), {})
         else:
             warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to "
                           "the user to make sure that inputs match those that the function was specialized with.", stacklevel=2)

@@ -7,14 +7,11 @@ import math
 import types
 import typing
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import naming
 from .node import Argument, Node
 from .operators import inplace_methods, magic_methods
-
-if TYPE_CHECKING:
-    from .graph import Graph
 
 __all__ = ["CodeGen", "PythonCode"]
 
@@ -74,14 +71,14 @@ class CodeGen:
         """
         return outputs
 
-    def _generate(self, graph: Graph, root: str) -> PythonCode:
+    def _generate(self, graph: Any, root: str) -> PythonCode:
         return _Writer(self, graph, root).code()
 
 
 class _Writer:
     """One text: its names, and when each value is used last."""
 
-    def __init__(self, codegen: CodeGen, graph: Graph, root: str) -> None:
+    def __init__(self, codegen: CodeGen, graph: Any, root: str) -> None:
         self._codegen, self._graph, self._root = codegen, graph, root
         self._namespace = naming.Namespace()
         self._names: dict[Node, str] = {}

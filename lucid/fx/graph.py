@@ -3,15 +3,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import naming
 from .codegen import CodeGen, PythonCode
 from .node import Argument, Node, Target, map_aggregate, map_arg
 from .operators import inplace_methods, magic_methods, reflectable_magic_methods
-
-if TYPE_CHECKING:
-    from .graph_module import GraphModule
 
 __all__ = ["Argument", "CodeGen", "Graph", "Node", "PythonCode", "Target", "inplace_methods", "magic_methods",
            "map_arg", "reflectable_magic_methods"]
@@ -53,7 +50,7 @@ class Graph:
     Tensor([0.0, 2.0], requires_grad=False)
     """
 
-    def __init__(self, owning_module: GraphModule | None = None, tracer_cls: type | None = None,
+    def __init__(self, owning_module: Any = None, tracer_cls: type | None = None,
                  tracer_extras: dict[str, Any] | None = None) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._insert: Callable[[Node], None] = self._root.prepend
@@ -65,12 +62,12 @@ class Graph:
         self._codegen = CodeGen()
 
     @property
-    def owning_module(self) -> GraphModule | None:
+    def owning_module(self) -> Any:
         """The module that the graph belongs to, unless several have it."""
         return self._owning_module
 
     @owning_module.setter
-    def owning_module(self, mod: GraphModule | None) -> None:
+    def owning_module(self, mod: Any) -> None:
         if mod:
             self._owning_module = mod if not self._owners else None
             self._owners += 1

@@ -3,13 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import naming
 from .immutable_collections import immutable_dict, immutable_list
-
-if TYPE_CHECKING:
-    from .graph import Graph
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 
@@ -84,7 +81,7 @@ class Node:
     [('placeholder', 'x', ()), ('call_function', 'relu', (x,)), ('call_function', 'add', (relu, 1)), ('output', 'output', (add,))]
     """
 
-    def __init__(self, graph: Graph, name: str, op: str, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Argument],
+    def __init__(self, graph: Any, name: str, op: str, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Argument],
                  return_type: Any = None) -> None:
         if op not in OPS:
             raise AssertionError(f"op {op!r} is not in {OPS}")

@@ -59,6 +59,15 @@ def assert_fn(x: Any, message: str | None = None) -> None:
         raise AssertionError(message) if message is not None else AssertionError
 
 
+def assert_is_none(value: Any, message: str) -> None:
+    """An assertion that an argument is None, as it was when the function was traced.
+
+    >>> lucid.fx.proxy.assert_is_none(None, "it is something")
+    """
+    if value is not None:
+        raise AssertionError(message)
+
+
 class TracerBase:
     """What proxies ask to record something. `Tracer` traces functions and modules.
 

@@ -31,12 +31,10 @@ torch.jit false: is_scripting is_tracing
 torch.jit final: Final
 torch.jit none: set_fusion_strategy enable_onednn_fusion onednn_fusion_enabled
 torch.jit context: optimized_execution fuser
-torch.jit type: ScriptModule ScriptFunction RecursiveScriptModule TopLevelTracedModule TracedModule CompilationUnit
+torch.jit type: CompilationUnit
 torch.jit type: Future
 torch.jit._script identity: script script_method
-torch.jit._script type: ScriptModule RecursiveScriptModule
 torch.jit._trace false: is_tracing
-torch.jit._trace type: TopLevelTracedModule TracedModule
 torch.jit.annotations list: List BroadcastingList1 BroadcastingList2 BroadcastingList3
 torch._jit_internal identity: _copy_to_script_wrapper ignore unused export _overload _overload_method
 torch._jit_internal false: is_scripting

@@ -6,15 +6,13 @@ from lucid.fx._symbolic_trace import (
     PH,
     ProxyableClassMeta,
     Tracer,
-    _assert_is_none,
     is_fx_symbolic_tracing,
     is_fx_tracing,
     symbolic_trace,
     wrap,
 )
 
-__all__ = ["PH", "ProxyableClassMeta", "Tracer", "_assert_is_none", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace",
-           "wrap"]
+__all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 _USER_PRESERVED_ATTRIBUTES_KEY = graph_module._USER_PRESERVED_ATTRIBUTES_KEY
 _CodeOnlyModule, _copy_attr = graph_module._CodeOnlyModule, graph_module._copy_attr
