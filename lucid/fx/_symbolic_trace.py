@@ -221,7 +221,7 @@ class Tracer(TracerBase):
         """A concrete argument, with an assertion that later ones equal it."""
         if any(leaf is PH for leaf in tree_leaves(value)):
             raise NotImplementedError(f"concrete_args: {name!r} has PH within a container; it may stand for a whole argument")
-        proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
+        proxy: Any = self.create_proxy("placeholder", f"{name}_{number}", default, {})
         message = f"{name} has been specialized to have value {value} but got another value"
         if isinstance(value, bool | int | float) and not isinstance(value, Tensor):
             import lucid

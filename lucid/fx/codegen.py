@@ -135,8 +135,9 @@ class _Writer:
         path = naming.public_path(value)
         if path is not None:
             return path
-        if getattr(value, "__module__", None) == "builtins" and vars(builtins).get(value.__name__) is value:
-            return str(value.__name__)
+        name = getattr(value, "__name__", "")
+        if getattr(value, "__module__", None) == "builtins" and vars(builtins).get(name) is value:
+            return str(name)
         for name, known in self.globals.items():
             if known is value:
                 return name

@@ -40,7 +40,8 @@ def name_of(function: Any) -> str:
 
 def public_path(value: Any) -> str | None:
     """Where `package` has a function or class, such as 'lucid.nn.functional.relu'; None if it is not there."""
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    module = getattr(value, "__module__", None)
+    name: Any = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     known = _functions().get(id(value))
     if known is None and not (isinstance(module, str) and isinstance(name, str) and re.match(r"(lucid|torch)\b", module)):
         return None

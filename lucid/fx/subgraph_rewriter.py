@@ -128,7 +128,7 @@ def _replace(gm: GraphModule, match: Match, matcher: _Matcher, given: Graph, inp
             elif node.op != "placeholder":
                 if node.op in ("call_module", "get_attr") and module is not None and not _has(gm, str(node.target)):
                     _copy_attr(module, gm, str(node.target))
-                values[node] = gm.graph.node_copy(node, lambda each: values[each])  # type: ignore[arg-type, return-value]
+                values[node] = gm.graph.node_copy(node, lambda each: values[each])
     if not isinstance(result, Node):
         raise NotImplementedError("replace_pattern: a replacement returns one value that it computes, or one of its parameters")
     match.anchor.replace_all_uses_with(result)
