@@ -37,7 +37,7 @@ def watch_class(cls: type) -> None:
     _known.add(cls)
     if "__lucid_function__" in vars(cls) and "__torch_function__" not in vars(cls):
         cls.__torch_function__ = vars(cls)["__lucid_function__"]  # type: ignore[attr-defined]
-    weakref.finalize(cls, _one_less)
+    weakref.finalize(cls, one_less)
     use(1)
 
 
@@ -76,7 +76,7 @@ def _behind(function: Any) -> Iterator[Any]:
         function = getattr(function, "__wrapped__", None)
 
 
-def _one_less() -> None:
+def one_less() -> None:
     """A class is gone. The garbage collector may be anywhere: the next call that is looked at switches."""
     global _users
     _users -= 1
