@@ -241,6 +241,8 @@ class Environment:
     def _optimizer(self, optimizer: Optimizer) -> None:  # its steps are called by replays as they are
         params = _stepped(optimizer, None)
         self.places.append((_stepped, optimizer, None, params))
+        for name in ("step", "zero_grad"):  # an object's own, in the place of its class's
+            self._place(_entry, vars(optimizer), name)
         self._waiting += params
 
     def _scheduler(self, scheduler: LRScheduler) -> None:

@@ -115,3 +115,22 @@ def test_a_change_between_calls(make):
         assert compiled(x).tolist() == (x * (2 if number < 10 else 3)).tolist()
     first = compiled.__dict__.get("_compiled", compiled)
     assert first._replays == 8
+
+
+def test_a_step_that_is_replaced():
+    w = nn.Parameter(lucid.zeros(2))
+    optimizer = lucid.optim.SGD([w], lr=1.0)
+
+    @lucid.compile
+    def step():
+        optimizer.zero_grad()
+        w.sum().backward()
+        optimizer.step()
+
+    for _ in range(4):
+        step()
+    assert w.tolist() == [-4.0, -4.0]
+    optimizer.step = lambda: None
+    for _ in range(4):
+        step()
+    assert w.tolist() == [-4.0, -4.0]
