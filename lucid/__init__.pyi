@@ -34,6 +34,7 @@ from lucid import extension as extension
 from lucid import fft as fft
 from lucid import func as func
 from lucid import futures as futures
+from lucid import fx as fx
 from lucid import gpu as cuda
 from lucid import gpu as gpu
 from lucid import hub as hub
@@ -1170,7 +1171,7 @@ __all__ = [
     "flip", "fliplr", "flipud", "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac",
     "frac_", "frexp", "frobenius_norm", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like", "func",
-    "fuse", "futures", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "fuse", "futures", "fx", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_autocast_cpu_dtype", "get_autocast_dtype",
     "get_autocast_gpu_dtype", "get_default_device", "get_default_dtype", "get_deterministic_debug_mode", "get_device",
     "get_device_module", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "gpu",
     "gradient", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru",

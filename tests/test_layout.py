@@ -1,4 +1,4 @@
-"""The house: imports have one direction, and a folder holds what can be overlooked."""
+"""The house: imports have one direction, and files and folders are of a size that one can take in."""
 from __future__ import annotations
 
 import ast
@@ -58,3 +58,9 @@ def test_no_circle_of_imports() -> None:
 def test_no_folder_holds_more_than_26_files(folder: str) -> None:
     files = Counter(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py"))
     assert {name: count for name, count in files.items() if count > 26} == {}
+
+
+def test_no_file_has_more_than_700_lines() -> None:
+    lines = {path.relative_to(ROOT).as_posix(): path.read_text().count("\n")
+             for folder in ("lucid", "kernels", "tests", "examples", "docs") for path in (ROOT / folder).rglob("*.py")}
+    assert {name: count for name, count in lines.items() if count > 700} == {}

@@ -7,18 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes
+from .._namespace.lazy import load
 from ..tensor import Tensor
 
 Message = Callable[[], Any] | None
 
 
-def _assert(condition: Any, message: Any) -> None:
+def _assert(condition: Any, message: Any) -> Any:
     """Raise AssertionError with `message` unless `condition` is true.
 
     >>> lucid._assert(lucid.ones(1).sum() == 1, "not one")
     """
+    if not isinstance(condition, builtins.bool | Tensor):
+        protocol = load("lucid.overrides.protocol")
+        if protocol.has_torch_function((condition,)):
+            return protocol.handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
         raise AssertionError(message)
+    return None
 
 
 def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:

@@ -1,6 +1,7 @@
 """How the public names of lucid come about.
 
 `builtins`: functions that do not become methods where a class has them as attributes.
+`callers`: which line of the user a warning is about.
 `einops_package`: lucid's tensors in the package einops.
 `foreign`: objects that are no tensors, whose classes override functions.
 `forwarding`: keywords beside those of a function, in one frame.

@@ -16,7 +16,7 @@ _CODE = "a model is Python code and its state_dict, which lucid.save keeps"
 _DENSE = "tensors are dense or sparse"
 _QUANTIZED = "there are no quantized tensors"
 _INSTEAD = {
-    **dict.fromkeys(("jit", "fx"), _COMPILE),
+    "jit": _COMPILE,
     **dict.fromkeys(("export", "package"), _CODE),
     "nested": _DENSE,
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor", "quantize_per_channel", "qint8", "quint8"), _QUANTIZED),

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from .forwarding import asking
 from .keywords import with_all_keywords
 
 #: The functions of PyTorch's own namespace that are written in Python.
@@ -43,9 +44,10 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
 
 
 def _public(function: Any, module: str, name: str) -> Any:
+    own = asking(with_all_keywords(function))
     if module == "lucid" and name in PYTHON:
-        return with_all_keywords(function)
-    made: Any = functools.update_wrapper(_Function(with_all_keywords(function)), function)
+        return own
+    made: Any = functools.update_wrapper(_Function(own), function)
     made.__module__, made.__name__, made.__qualname__ = module, name, name
     made.__reduce_ex__ = lambda protocol: name  # pickled by its name, as functions are
     return made

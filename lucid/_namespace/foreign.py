@@ -1,14 +1,22 @@
 """Objects that are no tensors, of classes whose `__torch_function__` says what functions do with them.
 
-No call looks for them: a function refuses them as it refuses others, and only then their class is asked.
+No call looks for them: a function refuses them as it refuses others, with any error, and only then their class is asked. So the
+usual call pays for no check. Public functions, and methods of several tensors, have a `try` in a frame before them, that with the
+other keywords (`forwarding`); the methods that are called most have it in their own body.
 """
 from __future__ import annotations
 
-import functools
+import sys
 from collections.abc import Callable
-from typing import Any
+from types import FrameType
+from typing import Any, TypeVar
 
 from .lazy import load
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+#: Modules with what public functions are made of: the function that their caller has called answers, and not they.
+_INSIDE = ("lucid.ops.", "lucid.autograd.", "lucid._namespace.", "lucid.nn.functional", "lucid.nn.init", "lucid.special",
+           "lucid.linalg", "lucid.fft")
 
 
 def _classes(values: Any) -> set[type]:
@@ -30,16 +38,29 @@ def refused(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
     return load("lucid.overrides.switching:once_more")(function, classes, args, keywords) if classes else NotImplemented
 
 
-def asking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which asks with any error; for those that are not called often, as a frame more takes 0.1 us."""
-    @functools.wraps(function)
-    def asked(*args: Any, **keywords: Any) -> Any:
-        try:
-            return function(*args, **keywords)
-        except Exception:
-            found = refused(asked, args, keywords)
-            if found is NotImplemented:
-                raise
-            return found
+def is_inside(frame: FrameType) -> bool:
+    """Whether `frame`, which has called a function, is part of another public function: then that one has to ask."""
+    name: str = frame.f_globals.get("__name__", "")
+    return name.startswith(_INSIDE)
 
-    return asked
+
+def asked(name: str, *args: Any, **keywords: Any) -> Any:
+    """In an `except` block of the method `name` of Tensor, with its arguments: what their classes make of the call, or the error
+    again.
+    """
+    return asked_from(sys._getframe(2), name, args, keywords)
+
+
+def asked_from(frame: FrameType, name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """`asked` of a method that `frame` has called."""
+    method = getattr(load("lucid.tensor:Tensor"), name)
+    found = NotImplemented if is_inside(frame) else refused(method, args, keywords)
+    if found is NotImplemented:
+        raise  # the error that the caller handles
+    return found
+
+
+def asks(function: _Function) -> _Function:
+    """Mark the function of a method that calls `asked` itself, and so needs no frame for that."""
+    function.asks = True  # type: ignore[attr-defined]
+    return function

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from .foreign import refused
+from .foreign import is_inside, refused
 
 Function = Callable[..., Any]
 _MISSING: Any = object()
@@ -50,16 +50,44 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool, writ
         known["into"] = found = write() or _never  # type: ignore[misc]
         return bool(found(*arguments))
 
-    def again(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def again(values: tuple[Any, ...]) -> Any:
         """The answer of a class whose object was refused, with any error; NotImplemented where there is none."""
-        inside = sys._getframe(2).f_globals.get("__name__", "").startswith("lucid.ops.")  # of what has to answer
-        return NotImplemented if inside else refused(made, values, keywords)
+        if is_inside(sys._getframe(2)):
+            return NotImplemented
+        keywords: dict[str, Any] = {}
+        return refused(made, _given(values, usual, names, count, False, keywords), keywords)
 
     known = {"__name__": __name__, "plain": plain, "rest": rest, "again": again, "MISSING": _MISSING, "into": first}
     template = _template(count, named, required, out, others, write is not None)
     made = FunctionType(renamed(template, plain.__name__, names), known, plain.__name__, tuple(usual[:count]))
     made.__kwdefaults__ = {**keyword_defaults, **({"out": None} if out else {})}
     return made
+
+
+def asking(function: Function) -> Function:
+    """`function` with a frame that asks the classes of objects that it refuses, unless it asks them already."""
+    if "again" in function.__globals__ or getattr(function, "asks", False):
+        return function
+    code = function.__code__
+    named = code.co_kwonlyargcount == len(function.__kwdefaults__ or ())
+    usual = named and code.co_argcount and not code.co_flags & _VARIADIC
+    made: Any = functools.wraps(function)(forwarding(function, function, False, False) if usual else _asking_any(function))
+    made.asks_for = function
+    return made  # type: ignore[no-any-return]
+
+
+def _asking_any(function: Function) -> Function:
+    """`asking` for a function of any number of arguments."""
+    def asked(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except Exception:
+            found = NotImplemented if is_inside(sys._getframe(1)) else refused(asked, args, keywords)
+            if found is NotImplemented:
+                raise
+            return found
+
+    return asked
 
 
 def renamed(template: CodeType, function: str, names: tuple[str, ...]) -> CodeType:
@@ -140,7 +168,7 @@ def _template(count: int, named: int, required: int, out: bool, others: bool, wr
     lines += [f"        return rest(({', '.join(names)},), {given})", "    try:",
               f"        return plain({', '.join([*names[:count], *[f'{name}={name}' for name in names[count:]]])})",
               "    except Exception:",
-              f"        found = again(({', '.join(names[:count])},), dict({', '.join(f'{n}={n}' for n in names[count:])}))",
+              f"        found = again(({', '.join(names)},))",
               "        if found is NotImplemented:", "            raise", "        return found"]
     module = compile("\n".join(lines), __file__, "exec")
     return next(constant for constant in module.co_consts if isinstance(constant, CodeType))

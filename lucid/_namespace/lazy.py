@@ -5,7 +5,7 @@ import importlib
 from typing import Any
 
 _MODULES = """
-accelerator amp array_api compiler cpu distributed distributions einops extension futures hub kernels masked models
+accelerator amp array_api compiler cpu distributed distributions einops extension futures fx hub kernels masked models
 multiprocessing onnx overrides profiler signal sparse testing types utils"""
 _AUTOCAST = """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .. import _clock as clock
-from .._namespace.foreign import refused
+from .._namespace.foreign import asked, refused
 from .._namespace.forwarding import renamed
 from ..backends import TABLES, as_array
 from ..tensor import Tensor, Version, version_box, wrap
@@ -224,7 +224,10 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
             return general(input, other)
         elif input.__class__ in (float, int) and isinstance(other, Tensor) and other._array.dtype.kind == "f":
             return op(input, other)
-        operands = prepare(name, input, other)
+        try:
+            operands = prepare(name, input, other)
+        except TypeError:
+            return asked(name, input, other)
         if operands is NotImplemented:
             return refused(apply, (input, other), {})
         return general(*operands)

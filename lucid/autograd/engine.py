@@ -29,7 +29,7 @@ from .grad_mode import CHECK_NAN, GRAD, LEVELS
 from .grad_mode import mode as grad_mode
 from .levels import Composed
 from .node import GradientEdge, LevelNode, Node, Saved, Slot
-from .overwrite import refuse_inference
+from .overwrite import refuse_write
 from .seed import one
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -585,8 +585,8 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
     elif old._array.__class__ is not gradient._array.__class__ and hasattr(old._array, "is_sparse"):
         tensor._grad = plus(old, gradient)
     else:
-        if clock.any_inference:
-            refuse_inference(old)
+        if clock.any_guarded:
+            refuse_write(old)
         if old._array.__class__ is gradient._array.__class__:
             backends.run("add", (old._array, gradient._array), {"out": old._array})
             version_box(old).bump()

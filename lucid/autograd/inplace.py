@@ -18,7 +18,7 @@ from .grad_mode import mode as grad_mode
 from .levels import accommodated, lifted
 from .node import Node, check_inference
 from .op import Op
-from .overwrite import Overwriting, keep_elements, refuse_inference, refuse_overlap
+from .overwrite import Overwriting, keep_elements, refuse_overlap, refuse_write
 from .saving import pack
 
 
@@ -70,8 +70,8 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     recording = grad_mode.get() & GRAD
     if recording and (target._node is not None or target._view is not None):
         refuse_leaf(target, arguments)
-    if clock.any_inference:
-        refuse_inference(target)
+    if clock.any_guarded:
+        refuse_write(target)
     box = target._version_box or version_box(target)
     before = box.count
     if single:
@@ -108,8 +108,8 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     array, flags = target._array, grad_mode.get()  # one that is uninitialized raises before anything else
     if flags & GRAD and (target._node is not None or target._view is not None):
         refuse_leaf(target, others)
-    if clock.any_inference:
-        refuse_inference(target)
+    if clock.any_guarded:
+        refuse_write(target)
     if op.name != "fill" and 0 in array.strides:  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     if flags & LEVELS:
@@ -158,8 +158,8 @@ def increment(counter: Tensor) -> None:
 @writes("target")
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
-    if clock.any_inference:
-        refuse_inference(target)
+    if clock.any_guarded:
+        refuse_write(target)
     if grad_mode.get() & LEVELS:
         accommodated(target, (array,))
     out = target._array
@@ -202,6 +202,11 @@ def refuse_leaf(target: Tensor, operands: Iterable[Any] = ()) -> None:
             replay(base)
 
 
+def _age(view: Tensor) -> int:
+    """When the history of a view began."""
+    return 0 if view._node is None else int(view._node.seq)
+
+
 def rebase(target: Tensor, node: Any) -> None:
     """Give `target` the history `node`, and its base and all live views of that memory a history that contains it."""
     if target._view is None:
@@ -227,8 +232,11 @@ def rebase(target: Tensor, node: Any) -> None:
     if target is not base:
         _register_once(box, target)  # one made in `no_grad` may not be
     with enable_grad():
-        for view in [reference() for reference in box.views or ()]:
+        views = [view for reference in box.views or () if (view := reference()) is not None]
+        if len(views) > 1:
+            views.sort(key=_age)  # in a set they stand as their addresses tell, in each run otherwise
+        for view in views:
             # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.
-            if view is not None and view._view is not None and view._view[0] is base:
+            if view._view is not None and view._view[0] is base:
                 again = view._view[1]
                 succeed(view, again.lost(base) if again.__class__ is Unwritable else again(base)._node)

@@ -20,7 +20,7 @@ from ..tensor import Tensor, version_box
 from .errors import explain
 from .grad_mode import GRAD
 from .grad_mode import mode as grad_mode
-from .overwrite import refuse_inference
+from .overwrite import refuse_write
 
 _BEGIN = """
     if not isinstance(target, Tensor):
@@ -75,8 +75,8 @@ _CALLS = {
 _END = """
     if (tracked and modes() & GRAD) or (host and not array.flags.writeable):
         return False
-    if clock.any_inference:
-        refuse_inference(target)
+    if clock.any_guarded:
+        refuse_write(target)
     kernels = TABLES[kind]
     try:
         {call}
@@ -89,7 +89,7 @@ _END = """
 """
 _KNOWN: dict[str, Any] = {
     "__name__": __name__, "ndarray": np.ndarray, "Tensor": Tensor, "TABLES": TABLES, "modes": grad_mode.get, "GRAD": GRAD,
-    "numbers": (float, int), "clock": clock, "refuse_inference": refuse_inference, "explain": explain, "version_box": version_box,
+    "numbers": (float, int), "clock": clock, "refuse_write": refuse_write, "explain": explain, "version_box": version_box,
     "gpu_kinds": versions.kinds}
 
 

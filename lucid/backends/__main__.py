@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
                                    device=given.device, layout=given.layout, out=given.out)
     except KeyError:
         near = difflib.get_close_matches(given.operation, {*ROWS, *TABLES[np.ndarray]}, n=5)
-        parser.error(f"no operation {given.operation!r} in the tables{': perhaps ' if near else ''}{', '.join(near)}")
+        parser.error(f"no operation {given.operation!r} on {given.device}{': perhaps ' if near else ''}{', '.join(near)}")
     except (RuntimeError, TypeError) as error:
         parser.error(f"{asked}: {error}")
     print(f"{asked}: {function}\n    {reason}")

@@ -13,8 +13,8 @@ class Device:
     number 0, unless `lucid.gpu.set_device` chose another one. Tensors on 'meta' have shape and dtype but no
     memory. In ``with Device('gpu'): ...`` it is the device of new tensors.
 
-    >>> lucid.device("cpu"), lucid.device("gpu", 0).index
-    (device(type='cpu'), 0)
+    >>> lucid.device("cpu"), lucid.device("gpu", 0).index, lucid.device(type="cpu")
+    (device(type='cpu'), 0, device(type='cpu'))
     """
 
     __slots__ = ("index", "type")
@@ -22,7 +22,10 @@ class Device:
     type: str
     index: int | None
 
-    def __init__(self, name: str | int | Device = "cpu", index: int | None = None) -> None:
+    def __init__(self, name: str | int | Device = "cpu", index: int | None = None, *, type: str | None = None,
+                 device: str | int | Device | None = None) -> None:
+        if type is not None or device is not None:  # PyTorch's names of the first argument
+            name = device if type is None else type  # type: ignore[assignment]
         if isinstance(name, Device):
             name._require_memory()
             if index is None:
@@ -33,7 +36,7 @@ class Device:
             index = name
             name = "gpu"
         elif not isinstance(name, str):
-            raise TypeError(f"device must be a string, an integer or a lucid.device, not {type(name).__name__}")
+            raise TypeError(f"device must be a string, an integer or a lucid.device, not {name.__class__.__name__}")
         kind, _, number = name.partition(":")
         if number:
             if not number.isdigit():

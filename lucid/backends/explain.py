@@ -48,17 +48,20 @@ def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu
         return _entry(name, device)
     if any(dtype == stored.name for stored in _dtypes.STORED):
         return Explanation("lucid.backends.stored.table", "a dtype for storage: what PyTorch computes with it, nothing else")
+    row, kind = ROWS[name], _dtype(dtype)
+    if row.family and name not in common.ARITHMETIC and kind.kind in "biuc":
+        raise TypeError("its kernels take floating arrays")
     if device == "gpu":
-        return _on_gpu(ROWS[name], _dtype(dtype))
+        return _on_gpu(row, kind)
     found: list[Explanation] = []
-    row, operands = ROWS[name], example(name, dtype, shape, layout)
-    attributes = attributes_of(row)
-    function = _watched(row, found)
-    with np.errstate(all="ignore"):
-        if out:
-            function(*operands, out=np.empty(shape, bool if row.truth else operands[0].dtype), **attributes)
-        else:
-            function(*operands, **attributes)
+    operands, attributes = example(name, dtype, shape, layout), attributes_of(row)
+    if out:
+        attributes["out"] = np.empty(shape, bool if row.truth else kind)
+    try:
+        with np.errstate(all="ignore"):
+            _watched(row, found)(*operands, **attributes)
+    except (ArithmeticError, ValueError) as error:
+        raise TypeError(str(error)) from error
     return found[-1]
 
 

@@ -5,7 +5,7 @@ What such a kernel computes and nobody else reads is never written to memory.
 
 On a CPU arrays of at least LARGE elements are computed so: two operations of as many take 0.6 of the time of one by one, three
 0.4, and of half as many 1.1 to 1.2 times as long and 0.9. There sums and means of all elements of what such a kernel computes are
-part of it too, in the order in which they are taken alone.
+part of it too, and those of its rows, in the order in which they are taken alone.
 """
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from lucid_kernels.expression import Node, Program, computed_as, constant
 
 from ..backends.common.elementwise import ARITHMETIC
 from ..backends.common.elementwise import program as formula
+from ..backends.cpu.reduction.sums import length_of_rows
 from ..backends.elementwise import ROWS, activations
 from ..backends.sizes import TOTALS_FUSED_FROM
 from .recorder import Recorder
@@ -52,7 +53,8 @@ class _Group:
         self.events: list[Event] = []
         self.inputs: dict[Symbol, Node] = {}
         self.values: dict[Symbol, Node] = {}
-        self.totals: list[Event] = []  # sums and means of all elements of values
+        self.totals: list[Event] = []  # sums and means of values
+        self.length = 0  # of the rows that they are of; 0 if they are of all elements
         self.steps = 0
 
     def takes(self, event: Event, program: Program) -> bool:
@@ -81,14 +83,20 @@ class _Group:
         self.events.append(event)
         self.steps += len(program.steps)
 
-    def event(self, read: set[Symbol]) -> Event:
+    def takes_total(self, event: Event, length: int) -> bool:
+        """Whether the sum of what is computed here, of rows of this length, can be taken with the others."""
+        return event[3][0].symbol in self.values and len(self.totals) < _MOST_TOTALS and (
+            not self.totals or length == self.length)
+
+    def event(self, read: set[Symbol], slots: Sequence[Any]) -> Event:
         """One kernel for all, whose results are those that are `read` elsewhere."""
         outputs = [symbol for symbol in self.values if symbol in read]
         summed = [event[3][0].symbol for event in self.totals]
         attributes: dict[str, Any] = {"program": Program([self.values[symbol] for symbol in (*outputs, *summed)])}
         if summed:  # what each is divided by, and its shape
-            attributes["totals"] = tuple([(math.prod(self.shape) if event[1] == "mean" else 1,
-                                           (1,) * len(self.shape) if event[4]["keepdims"] else ()) for event in self.totals])
+            attributes["totals"] = tuple([((self.length or math.prod(self.shape)) if event[1] == "mean" else 1,
+                                           slots[event[6][0][1]][1]) for event in self.totals])
+            attributes["length"] = self.length
         outputs += [event[6][0] for event in self.totals]
         return ("kernel", "fused", self.kind, [Use((symbol,)) for symbol in self.inputs], attributes, None, outputs,
                 len(outputs) > 1, False)
@@ -163,14 +171,18 @@ def _of_choice(name: str, dtype: Any) -> Program:
     return Program([Node("where", dtype, (mask, x, y) if name == "where" else (mask, y, x))])
 
 
-def _is_total(event: Event, recorder: Recorder) -> bool:
-    """Whether an operation takes the sum or the mean of so many elements on a CPU that it may be part of what computes them."""
+def _length_of_total(event: Event, recorder: Recorder) -> int | None:
+    """Of how many elements an operation takes a sum or a mean on a CPU that may be part of what computes them: those of a row, 0
+    if all; None if it may not.
+    """
     _, name, kind, operands, attributes, _, outputs, _, _ = event
-    if name not in ("sum", "mean") or kind is not np.ndarray or attributes.get("axis") is not None or "out" in attributes or (
+    if name not in ("sum", "mean") or kind is not np.ndarray or "out" in attributes or (
             attributes.get("dtype") is not None or not isinstance(operands[0], Use) or operands[0].symbol[0] != "slot"):
-        return False
+        return None
     _, shape, dtype = recorder.slots[operands[0].symbol[1]]
-    return math.prod(shape) >= TOTALS_FUSED_FROM and dtype.char in "fd" and _is_new(outputs[0], operands, recorder)
+    if math.prod(shape) < TOTALS_FUSED_FROM or dtype.char not in "fd" or not _is_new(outputs[0], operands, recorder):
+        return None
+    return length_of_rows(shape, attributes.get("axis"))
 
 
 def _is_floating(dtype: Any) -> bool:
@@ -217,11 +229,13 @@ def fused(recorder: Recorder, source: Sequence[Event], lines: Sequence[Any], fix
         if id(event) in there:
             continue
         number = numbers[id(event)]
-        if event[0] == "kernel" and id(event) not in alone and _is_total(event, recorder):
+        length = _length_of_total(event, recorder) if event[0] == "kernel" and id(event) not in alone else None
+        if length is not None:
             made = maker.get(event[3][0].symbol, -1)
             group = order[made] if made >= barrier else None
-            if isinstance(group, _Group) and event[3][0].symbol in group.values and len(group.totals) < _MOST_TOTALS:
+            if isinstance(group, _Group) and group.takes_total(event, length):
                 group.totals.append(event)
+                group.length = length
                 maker[event[6][0]] = made
                 continue
         program = _program(event, recorder, number) if event[0] == "kernel" and id(event) not in alone else None
@@ -245,7 +259,8 @@ def fused(recorder: Recorder, source: Sequence[Event], lines: Sequence[Any], fix
         for symbol in uses(event[3]):
             place = maker.get(symbol)
             if place is not None:
-                inside = isinstance(order[place], _Group) and order[place].shape == shape  # type: ignore[union-attr]
+                group = order[place]
+                inside = isinstance(group, _Group) and group.shape == shape and symbol in group.values  # and no sum
                 least = max(least, place + (not inside))
         found = next((place for place in range(least, len(order)) if isinstance(order[place], _Group)
                       and order[place].shape == shape and order[place].takes(event, program)), None)  # type: ignore[union-attr]
@@ -274,6 +289,6 @@ def fused(recorder: Recorder, source: Sequence[Event], lines: Sequence[Any], fix
         elif id(each) not in read:
             events.append(each.events[0])
         elif read[id(each)] or each.totals:
-            events.append(each.event(read[id(each)]))
+            events.append(each.event(read[id(each)], recorder.slots))
             found_groups[id(events[-1])] = [*each.events, *each.totals]
     return events, found_groups

@@ -46,6 +46,7 @@ class Distribution:
     _validate_args = __debug__
     #: The parameters that `expand` expands, with the dimensions of theirs that belong to an event.
     _parameters: dict[str, int]
+    _kept: tuple[str, ...] = ()  # attributes that stay the same when the batch is expanded
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -108,6 +109,8 @@ class Distribution:
 
     def _finish(self, new: Any, batch_shape: Any) -> Any:
         """Make `new`, whose parameters are set, a distribution like this one with `batch_shape`."""
+        for name in self._kept:
+            setattr(new, name, getattr(self, name))
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new

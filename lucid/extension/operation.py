@@ -16,7 +16,7 @@ from ..autograd.grad_mode import GRAD, LEVELS, enable_grad, is_grad_enabled
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf
 from ..autograd.op import Op, Vjp
-from ..autograd.overwrite import refuse_inference, refuse_overlap
+from ..autograd.overwrite import refuse_overlap, refuse_write
 from ..ops.creation.creation import zeros
 from ..tensor import Tensor, bump_all
 from .cuda import CudaKernel
@@ -155,7 +155,7 @@ class Operation:
                 raise RuntimeError(f"op '{self.name}' writes {', '.join(sorted(self.schema.written))} in place and has no "
                                    "gradient: call it under lucid.no_grad(), or with detached tensors")
         for target in targets:
-            refuse_inference(target)
+            refuse_write(target)
             refuse_overlap(target._array)
         result = self._launched(inputs, scalars)
         bump_all(targets)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .._namespace.builtins import publish
+from .._namespace.callers import outside
+from .._namespace.forwarding import asking
 from ..autograd.inplace import write
 from ..backends.memory_format import contiguous_format
 from ..ops._operands import require_tensor
+from ..ops._out import method
 from ..ops.creation.creation import empty_like, zeros_like
 from ..ops.linalg.bilinear import bilinear
 from ..ops.linalg.distances import cosine_similarity, pairwise_distance, pdist
@@ -21,8 +25,6 @@ from ..ops.linalg.matmul import linear
 from ..ops.manipulation.padding import pad
 from ..ops.nn import activation as _activation
 from ..ops.nn.activation import gelu, glu, logsigmoid, mish, softplus, softsign, tanhshrink
-from ..ops.nn.activation import log_softmax as _log_softmax
-from ..ops.nn.activation import softmax as _softmax
 from ..ops.nn.attention import scaled_dot_product_attention
 from ..ops.nn.batch_norm_relu import batch_norm_relu
 from ..ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
@@ -130,11 +132,9 @@ __all__ = [
 
 
 # ---- activations that may be written into their input ------------------------------------------------------------------
-def _apply(function: Callable[..., Tensor], input: Tensor, inplace: bool, *args: Any) -> Tensor:
-    if inplace:
-        require_tensor(function.__name__, input)
-        return write(input, function, *args, single=getattr(function, "single", False))
-    return function(input, *args)
+def _inplace(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
+    require_tensor(function.__name__, input)
+    return write(input, function, *args, single=getattr(function, "single", False))
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -143,7 +143,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> F.relu(lucid.tensor([-1.0, 0.0, 2.0]))
     Tensor([0.0, 0.0, 2.0], requires_grad=False)
     """
-    return _apply(_activation.relu, input, inplace)
+    return _inplace(_activation.relu, input) if inplace else _activation.relu(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -152,7 +152,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> F.silu(lucid.tensor([-1.0, 0.0, 1.0]))
     Tensor([-0.2689,  0.0000,  0.7311], requires_grad=False)
     """
-    return _apply(_activation.silu, input, inplace)
+    return _inplace(_activation.silu, input) if inplace else _activation.silu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -161,7 +161,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     >>> F.leaky_relu(lucid.tensor([-1.0, 0.0, 2.0]), 0.1)
     Tensor([-0.1,  0.0,  2.0], requires_grad=False)
     """
-    return _apply(_activation.leaky_relu, input, inplace, negative_slope)
+    return _inplace(_activation.leaky_relu, input, negative_slope) if inplace else _activation.leaky_relu(input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -170,7 +170,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> F.elu(lucid.tensor([-1.0, 0.0, 1.0]))
     Tensor([-0.6321,  0.0000,  1.0000], requires_grad=False)
     """
-    return _apply(_activation.elu, input, inplace, alpha)
+    return _inplace(_activation.elu, input, alpha) if inplace else _activation.elu(input, alpha)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -179,7 +179,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     >>> F.hardtanh(lucid.tensor([-4.0, 0.5, 4.0]))
     Tensor([-1.0,  0.5,  1.0], requires_grad=False)
     """
-    return _apply(_activation.hardtanh, input, inplace, min_val, max_val)
+    return _inplace(_activation.hardtanh, input, min_val, max_val) if inplace else _activation.hardtanh(input, min_val, max_val)
 
 
 def relu_(input: Tensor) -> Tensor:
@@ -208,13 +208,16 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     >>> F.relu6(lucid.tensor([-1.0, 2.0, 8.0]))
     Tensor([0.0, 2.0, 6.0], requires_grad=False)
     """
-    return _apply(_activation.relu6, input, inplace)
+    return _inplace(_activation.relu6, input) if inplace else _activation.relu6(input)
 
 
-# ---- softmax with an implicit dimension ----------------------------------------------------------------------------------
-def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
+_softmax, _log_softmax = method(_activation.softmax), method(_activation.log_softmax)  # without the frame for `out`
+
+
+# ---- softmax with an implicit dimension: the warning finds the line of the user without `_stacklevel` ----
+def _implicit_dim(name: str, input: Tensor) -> int:
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=stacklevel + 1)
+                  "argument.", stacklevel=outside())
     return 0 if require_tensor(name, input)._array.ndim in (0, 1, 3) else 1
 
 
@@ -225,7 +228,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     Tensor([[0.5000, 0.5000],
             [0.2689, 0.7311]], requires_grad=False)
     """
-    return _softmax(input, _implicit_dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax(input, _implicit_dim("softmax", input) if dim is None else dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -234,7 +237,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> F.softmin(lucid.tensor([0.0, 1.0]), dim=0)
     Tensor([0.7311, 0.2689], requires_grad=False)
     """
-    return _softmax(-input, _implicit_dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax(-input, _implicit_dim("softmin", input) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -243,7 +246,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> F.log_softmax(lucid.tensor([0.0, 0.0]), dim=0)
     Tensor([-0.6931, -0.6931], requires_grad=False)
     """
-    return _log_softmax(input, _implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
+    return _log_softmax(input, _implicit_dim("log_softmax", input) if dim is None else dim, dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -270,7 +273,7 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
     >>> F.upsample(lucid.tensor([[[1.0, 2.0]]]), scale_factor=2)
     Tensor([[[1.0, 1.0, 2.0, 2.0]]], requires_grad=False)
     """
-    warnings.warn("nn.functional.upsample is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
+    warnings.warn("nn.functional.upsample is deprecated. Use nn.functional.interpolate instead.", stacklevel=outside())
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -281,7 +284,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     Tensor([[[[1.0, 1.0, 2.0, 2.0],
               [1.0, 1.0, 2.0, 2.0]]]], requires_grad=False)
     """
-    warnings.warn("nn.functional.upsample_nearest is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
+    warnings.warn("nn.functional.upsample_nearest is deprecated. Use nn.functional.interpolate instead.", stacklevel=outside())
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -292,7 +295,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     Tensor([[[[0.0, 0.5, 1.0],
               [2.0, 2.5, 3.0]]]], requires_grad=False)
     """
-    warnings.warn("nn.functional.upsample_bilinear is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
+    warnings.warn("nn.functional.upsample_bilinear is deprecated. Use nn.functional.interpolate instead.", stacklevel=outside())
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -301,3 +304,7 @@ publish(globals(), """
     conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ leaky_relu_ linear logsigmoid one_hot
     pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_ scaled_dot_product_attention selu_ softplus
     softshrink threshold_""".split())  # the others are written in Python there
+
+for _name in __all__:
+    if isinstance(globals()[_name], FunctionType):
+        globals()[_name] = asking(globals()[_name])

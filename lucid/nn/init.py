@@ -15,7 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._namespace.foreign import asking
+from .._namespace.callers import outside
+from .._namespace.forwarding import asking
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.creation import empty_like
 from ..ops.creation.creation import eye as identity
@@ -85,7 +86,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=3)
+                      "incorrect.", stacklevel=outside())
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -247,7 +248,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=outside())
         return None
     modes = ("fan_in", "fan_out")
     if mode.lower() not in modes:
@@ -316,7 +317,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def warning(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=3)
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=outside())
         return function(*args, **kwargs)
 
     warning.__name__, warning.__doc__ = old, f"`{new}` by its old name, with a FutureWarning."

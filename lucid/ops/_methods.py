@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from inspect import isfunction
+from inspect import isfunction, unwrap
 from types import ModuleType
 from typing import Any
 
-from .._namespace.foreign import refused
-from .._namespace.forwarding import writing
+from .._namespace.foreign import asked_from, refused
+from .._namespace.forwarding import asking, writing
 from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
 from ..autograd.overwrite import refuse_shared
@@ -29,6 +29,7 @@ from ._out import method as as_method
 families: list[ModuleType] = []
 
 
+_OPERANDS = ("other", "exponent", "min", "max", "value")  # that may be tensors, whatever their annotation
 #: The factors that PyTorch, by signatures that are deprecated, also takes before the other arguments.
 _FACTORS_FIRST = {"add": ("alpha",), "sub": ("alpha",), "addcmul": ("value",), "addcdiv": ("value",),
                   **dict.fromkeys(("addmm", "addbmm", "addmv", "addr", "baddbmm"), ("beta", "alpha"))}
@@ -41,18 +42,20 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     name = function.__name__
     write_straight = writer(function)
     count = function.__code__.co_argcount - 1  # now: autocast exchanges the code
+    caller = 1 if write_straight is None else 3  # behind the frames of `writing`
 
     def general(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)
         try:
             return write(self, function, *args, single=single, **keywords)
-        except TypeError:
+        except Exception as error:
             if operator and not is_operand(args[0]):
                 return refused(method, (self, *args), keywords)
             factors = _FACTORS_FIRST.get(name, ())
-            if not args or not isinstance(args[0], (float, int)) or not count < len(args) <= count + len(factors):
-                raise
+            if not isinstance(error, TypeError) or not args or not isinstance(args[0], (float, int)) or (
+                    not count < len(args) <= count + len(factors)):
+                return asked_from(sys._getframe(caller), method.__name__, (self, *args), keywords)
         # The signature of old: `add_(2, other)` for `add_(other, alpha=2)`.
         split = len(args) - count
         return method(self, *args[split:], **dict(zip(factors, args, strict=False)), **keywords)
@@ -69,7 +72,17 @@ def comparing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def compared(self: Tensor, other: Any) -> Tensor:
         return rebase_with_zeros(method(self, other), other)
 
-    return compared
+    return asking(compared)
+
+
+@functools.cache  # one object by all its names
+def _public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as a method: with all keywords, and where it takes other tensors, asking the classes of what it refuses."""
+    method = with_all_keywords(function)
+    names = unwrap(function).__code__.co_varnames[1:]
+    annotations = getattr(function, "__annotations__", {})
+    takes_tensors = any(name in _OPERANDS or "Tensor" in str(annotations.get(name)) for name in names)
+    return asking(method) if takes_tensors else method
 
 
 def register(name: str) -> None:
@@ -86,7 +99,7 @@ def register(name: str) -> None:
     for _, function in listed("SINGLE"):
         function.single = as_method(function).single = True  # type: ignore[attr-defined]
     for name, function in listed("METHODS"):
-        setattr(Tensor, name, with_all_keywords(as_method(function)))
+        setattr(Tensor, name, _public(as_method(function)))
     for name, function in listed("INPLACE_METHODS"):
         setattr(Tensor, f"{name}_", with_all_keywords(inplace(as_method(function))))
     for name, function in given("OPERATORS"):
@@ -96,4 +109,4 @@ def register(name: str) -> None:
     for name, function in given("INPLACE_OPERATORS"):
         setattr(Tensor, name, inplace(as_method(function), operator=True))
     for name, method in given("SPECIAL_METHODS"):
-        setattr(Tensor, name, with_all_keywords(method) if isfunction(method) else method)
+        setattr(Tensor, name, _public(method) if isfunction(method) and not name.startswith("__") else method)

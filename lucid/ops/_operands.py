@@ -246,8 +246,7 @@ def room_for(input: Tensor, *others: Any) -> Tensor:
 def require_tensor(name: str, value: Any) -> Tensor:
     """`value` if it is a tensor. Raises TypeError that names the function otherwise."""
     if not isinstance(value, Tensor):
-        known = " (lucid.overrides.register_class makes functions ask its class)" if hasattr(value, "__torch_function__") else ""
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(value).__name__}{known}")
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(value).__name__}")
     return value
 
 

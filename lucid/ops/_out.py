@@ -15,7 +15,7 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, no_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
-from ..autograd.overwrite import Overwriting, refuse_inference, refuse_shared
+from ..autograd.overwrite import Overwriting, refuse_shared, refuse_write
 from ..autograd.writers import writer
 from ..backends import Device
 from ..backends.elementwise import ROWS
@@ -129,7 +129,7 @@ def method(function: Function) -> Function:
 
 def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError, warns: bool = True) -> Any:
     """Write `result`, a tensor or a tuple of them, into `out`, and return that. Raises as `accepts_out` says."""
-    if isinstance(out, Tensor) and out._node is out._view is None and not clock.any_inference and isinstance(result, Tensor):
+    if isinstance(out, Tensor) and out._node is out._view is None and not clock.any_guarded and isinstance(result, Tensor):
         array, memory = result._array, out._array
         if array.__class__ is memory.__class__ is np.ndarray and array.dtype is memory.dtype and array.shape == memory.shape:
             store(out, array)  # there is nothing to check
@@ -183,7 +183,7 @@ def _require_device(result: Tensor, out: Tensor) -> None:
 
 
 def _require_writable(out: Tensor) -> None:
-    refuse_inference(out)
+    refuse_write(out)
     if grad_mode.get() & GRAD:
         refuse_leaf(out)
 

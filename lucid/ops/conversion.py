@@ -16,7 +16,7 @@ from ..autograd.inplace import refuse_leaf, store, write
 from ..autograd.levels import lifted
 from ..autograd.node import Node
 from ..autograd.op import Op
-from ..autograd.overwrite import refuse_shared
+from ..autograd.overwrite import mark_conjugate, refuse_shared
 from ..backends import Device
 from ..backends.memory_format import (
     MemoryFormat,
@@ -91,22 +91,23 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself.
+    """The complex conjugate; a real tensor itself. It is a copy, and a write to it raises RuntimeError while `input` is there.
 
     >>> lucid.conj(lucid.tensor([1 + 2j, 3 - 1j])).resolve_conj()
     Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
     """
-    return _conj(input) if input.is_complex() else input
+    return mark_conjugate(_conj(input), input) if input.is_complex() else input
 
 
 @accepts_out
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`.
+    """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`, and may be
+    written to.
 
     >>> lucid.conj_physical(lucid.tensor([1 + 2j, 3 - 1j]))
     Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
     """
-    return conj(require_tensor("conj_physical", input))
+    return _conj(input) if require_tensor("conj_physical", input).is_complex() else input
 
 
 def real(input: Tensor) -> Tensor:

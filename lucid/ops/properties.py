@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _dtypes, backends
 from .._layout import Layout, strided
+from ..autograd.overwrite import is_conjugate
 from ..tensor import Tensor, wrap
 from ._methods import register
 from ._operands import require_tensor
@@ -93,12 +94,12 @@ def is_neg(input: Tensor) -> bool:
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: there are no pending conjugates.
+    """The tensor itself, and a copy of what `conj` gives: that may be written to.
 
     >>> lucid.resolve_conj(lucid.tensor([1 + 2j]).conj())
     Tensor([1.0-2.0j], requires_grad=False)
     """
-    return require_tensor("resolve_conj", input)
+    return input.clone() if is_conjugate(require_tensor("resolve_conj", input)) else input
 
 
 def resolve_neg(input: Tensor) -> Tensor:

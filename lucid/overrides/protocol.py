@@ -102,8 +102,8 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 def register_class(cls: type) -> type:
     """Let the methods of a class that is not derived from Tensor override functions, as a decorator.
 
-    Functions notice such a class when they first refuse one of its objects. Those without the keyword `out` raise then, and know
-    it from then on.
+    Functions ask such a class too when they first refuse one of its objects, and from then on before anything else. So this is of
+    use for objects that they do not refuse, such as those that NumPy takes for arrays.
 
     >>> @lucid.overrides.register_class
     ... class Angle:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -37,7 +37,7 @@ def watch_class(cls: type) -> None:
     _known.add(cls)
     if "__lucid_function__" in vars(cls) and "__torch_function__" not in vars(cls):
         cls.__torch_function__ = vars(cls)["__lucid_function__"]  # type: ignore[attr-defined]
-    weakref.finalize(cls, _one_less)
+    weakref.finalize(cls, one_less)
     use(1)
 
 
@@ -57,18 +57,26 @@ def once_more(function: Callable[..., Any], classes: set[type], args: tuple[Any,
 
 def _public_of(function: Any) -> Any:
     """The function or method that users call where `function` runs."""
-    for public, (own, _) in _public_functions().items():
-        while own is not None and own is not function:
-            own = getattr(own, "__wrapped__", None)
+    owns = {public: own for public, (own, _) in _public_functions().items()}
+    for public, own in owns.items():
         if own is function:
             return public
     if any(function is member for members in spaces().values() for member in members.values()):
         return function
     name = next((name for name, method in methods() if method is function), None)
-    return None if name is None else tensor_attributes()[STANDS_FOR.get(name, name)]
+    if name is not None:
+        return tensor_attributes()[STANDS_FOR.get(name, name)]
+    return next((public for public, own in owns.items() if function in _behind(own)), None)
 
 
-def _one_less() -> None:
+def _behind(function: Any) -> Iterator[Any]:
+    """`function`, and those that it wraps."""
+    while function is not None:
+        yield function
+        function = getattr(function, "__wrapped__", None)
+
+
+def one_less() -> None:
     """A class is gone. The garbage collector may be anywhere: the next call that is looked at switches."""
     global _users
     _users -= 1
@@ -120,7 +128,8 @@ def _code() -> list[interception.Intercepted]:
     for members in spaces().values():
         for function in members.values():
             if isinstance(function, FunctionType):
-                add(function, function)
+                # Not the frame that only asks: modules may call what is behind it.
+                add(vars(function).get("asks_for", function), function)
     for _, attribute in properties():
         if isinstance(attribute.fget, FunctionType):
             add(attribute.fget, attribute.__get__)

@@ -33,6 +33,15 @@ def _owner(array: Any) -> Any:
     return array
 
 
+_PRODUCTS = frozenset(
+    "matmul dot linear linear_relu linear_gelu linear_grad perceptron_relu perceptron_gelu".split())
+
+
+def is_product(name: str) -> bool:
+    """Whether `flops` counts the operation `name` by a formula of its own."""
+    return name in _PRODUCTS or name.startswith(("conv2d", "conv3d", "attention"))
+
+
 def flops(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> int:
     """Additions and multiplications of products of matrices, convolutions, attention and elementwise operations; 0 of others.
 
@@ -40,6 +49,8 @@ def flops(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: 
     """
     shapes = [tuple(a.shape) for a in arrays if hasattr(a, "shape")]
     results = arrays_in(result)
+    if name in ROWS or not is_product(name):
+        return math.prod(results[0].shape) if name in ROWS and results else 0
     if name in ("matmul", "dot") and len(shapes) > 1 and results:
         return 2 * math.prod(results[0].shape) * shapes[0][-1]
     if name in ("linear", "linear_relu", "linear_gelu") and len(shapes) > 1:
@@ -54,8 +65,6 @@ def flops(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: 
         return _attention(shapes[1], shapes[2], shapes[3], 3, 2)
     if name.startswith(("conv2d", "conv3d")) and len(shapes) > 1:
         return _convolution(name, shapes, results)
-    if name in ROWS and results:
-        return math.prod(results[0].shape)
     return 0
 
 

@@ -92,5 +92,5 @@ def record_update(state: Tensor) -> None:
 
 def mark_inference(tensor: Tensor) -> None:
     """Note that `tensor` was made in inference_mode, and must not be saved for a gradient."""
-    clock.any_inference = True
+    clock.any_inference = clock.any_guarded = True
     version_box(tensor).inference = True

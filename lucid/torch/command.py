@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.path[0] = ""
         space: dict[str, Any] = vars(sys.modules["__main__"])
         space.update(__name__="__main__", __file__=None, __spec__=None, __package__=None)
-        exec(compile(given[1], "<string>", "exec"), space)
+        exec(compile(given[1], "<string>", "exec", dont_inherit=True), space)
     else:
         sys.argv = given
         sys.path[0] = os.path.dirname(os.path.abspath(kind))
@@ -52,7 +52,7 @@ def _run_script(path: str) -> None:
     """Run a file as `python path` does: in the module `__main__`, which new processes look for."""
     main_module = sys.modules["__main__"]
     with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec")
+        code = compile(file.read(), path, "exec", dont_inherit=True)
     space = vars(main_module)
     for name in [name for name in space if not (name.startswith("__") and name.endswith("__"))]:
         del space[name]

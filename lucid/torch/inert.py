@@ -31,23 +31,14 @@ torch.jit false: is_scripting is_tracing
 torch.jit final: Final
 torch.jit none: set_fusion_strategy enable_onednn_fusion onednn_fusion_enabled
 torch.jit context: optimized_execution fuser
-torch.jit type: ScriptModule ScriptFunction RecursiveScriptModule TopLevelTracedModule TracedModule CompilationUnit
+torch.jit type: CompilationUnit
 torch.jit type: Future
 torch.jit._script identity: script script_method
-torch.jit._script type: ScriptModule RecursiveScriptModule
 torch.jit._trace false: is_tracing
-torch.jit._trace type: TopLevelTracedModule TracedModule
 torch.jit.annotations list: List BroadcastingList1 BroadcastingList2 BroadcastingList3
 torch._jit_internal identity: _copy_to_script_wrapper ignore unused export _overload _overload_method
 torch._jit_internal false: is_scripting
 torch._jit_internal list: BroadcastingList1 BroadcastingList2 BroadcastingList3
-torch.fx identity: wrap has_side_effect
-torch.fx type: Proxy Node
-torch.fx.node type: Node
-torch.fx.node any: Target Argument
-torch.fx.proxy type: Proxy
-torch.fx.graph_module type: _CodeOnlyModule _copy_attr
-torch.fx.graph_module any: _USER_PRESERVED_ATTRIBUTES_KEY
 torch.fx.experimental.proxy_tensor none: get_proxy_mode
 torch.fx.experimental.symbolic_shapes false: is_symbolic has_free_symbols is_concrete_int
 torch.fx.experimental.symbolic_shapes empty: free_symbols

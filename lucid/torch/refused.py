@@ -12,7 +12,7 @@ _GRAPHS = "a model is Python code here: run it as it is, or record its steps wit
 _DENSE = "tensors are dense here: make this one dense"
 #: What to do instead, by the beginnings of names; the longest counts.
 _INSTEAD = {
-    "torch.jit": _GRAPHS, "torch.fx": f"{_GRAPHS}; forward hooks give what is inside",
+    "torch.jit": _GRAPHS, "torch.fx": _GRAPHS,
     "torch.export": f"{_GRAPHS}; keep its state_dict",
     "torch.onnx": "keep the state_dict, and export it where PyTorch is",
     "torch.sparse": _DENSE, "torch.sparse_": _DENSE, "torch.nested": f"{_DENSE}, padded, with a mask",

@@ -9,6 +9,7 @@
 """
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,10 +19,62 @@ from .. import backends
 from ..backends.elementwise import ROWS
 from ..nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
 from ..profiler import work
-from ..tensor import Tensor
-from ._pytree import tree_leaves
+from ..tensor import Tensor, wrap
+from ._pytree import tree_leaves, tree_map
 
-__all__ = ["FlopCounterMode"]
+__all__ = ["FlopCounterMode", "register_flop_formula"]
+
+Formula = Callable[..., int]
+_registered: dict[str, Formula] = {}
+
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
+    """Let `FlopCounterMode` count operations by a formula, as a decorator.
+
+    `targets` is the name of an operation, an operation of `lucid.extension`, or a nested list or tuple of them. The formula gets
+    the operation's arguments, with the shapes in the place of tensors, its attributes by keyword, and the shape of the result, or
+    a tuple of them, as `out_shape`. With `get_raw` it gets the tensors themselves, and the result as `out_val`. It returns the
+    number of additions and multiplications. Modes that exist do not change.
+
+    Raises ValueError for another target, and RuntimeError for an operation that has a formula, as products, convolutions and
+    attention do.
+
+    >>> @lucid.utils.flop_counter.register_flop_formula("cumsum")
+    ... def cumsum_flop(input_shape, *args, out_shape=None, **kwargs):
+    ...     return input_shape[0] - 1
+    >>> with lucid.utils.flop_counter.FlopCounterMode(display=False) as counter:
+    ...     y = lucid.ones(5).cumsum(0)
+    >>> counter.get_flop_counts()
+    {'Global': {'cumsum': 4}}
+    """
+    def register(formula: Formula) -> Formula:
+        found = formula if get_raw else _of_shapes(formula)
+        for target in tree_leaves(targets):
+            name = getattr(target, "key", target)  # of an operation of `lucid.extension`
+            if not isinstance(name, str):
+                raise ValueError("register_flop_formula(targets): expected each target to be the name of an operation or an "
+                                 f"operation of lucid.extension, got {target} which is of type {type(target)}")
+            if name in _registered or work.is_product(name):
+                raise RuntimeError(f"duplicate registrations for {target}")
+            _registered[name] = found
+        return found
+
+    return register
+
+
+def _of_shapes(formula: Formula) -> Formula:
+    """`formula` of shapes as one of tensors."""
+    @functools.wraps(formula)
+    def counted(*args: Any, out_val: Any = None, **keywords: Any) -> int:
+        args, keywords, shape = tree_map(lambda x: x.shape if isinstance(x, Tensor) else x, (args, keywords, out_val))
+        return formula(*args, out_shape=shape, **keywords)
+
+    return counted
+
+
+def _tensor(value: Any) -> Any:
+    """An array as a tensor; anything else as it is."""
+    return wrap(value) if value.__class__ in backends.TABLES else value
 
 
 def _attention(name: str, shapes: Sequence[tuple[int, ...]]) -> int:
@@ -41,8 +94,9 @@ class FlopCounterMode:
     """Counts while it is entered: ``FlopCounterMode(depth=2, display=True)``.
 
     Operations count under their names in lucid, for 'Global' and for each module that is at work, as 'Sequential.0', also in
-    backward. Elementwise operations count as nothing. `custom_mapping` has functions of the shapes of the arguments, with
-    `out_shape`, by the names of operations. At the end a table is printed if `display` is true.
+    backward. Elementwise operations count as nothing. `custom_mapping` has formulas by the names of operations, as
+    `register_flop_formula` takes them, which go first; one with an attribute `_get_raw` that is true gets tensors. At the end a
+    table is printed if `display` is true.
 
     >>> with lucid.utils.flop_counter.FlopCounterMode(display=False) as counter:
     ...     y = lucid.ones(3, 4) @ lucid.ones(4, 5)
@@ -51,10 +105,12 @@ class FlopCounterMode:
     """
 
     def __init__(self, mods: Any = None, depth: int | None = 2, display: bool = True,
-                 custom_mapping: dict[str, Callable[..., int]] | None = None) -> None:
+                 custom_mapping: dict[str, Formula] | None = None) -> None:
         if any(not isinstance(name, str) for name in custom_mapping or ()):
             raise TypeError("FlopCounterMode: custom_mapping goes from names of operations to functions of shapes")
-        self.depth, self.display, self._mapping = depth, display, dict(custom_mapping or {})
+        self.depth, self.display = depth, display
+        self._formulas = {**_registered, **{name: formula if getattr(formula, "_get_raw", False) else _of_shapes(formula)
+                                            for name, formula in (custom_mapping or {}).items()}}
         self.flop_counts: dict[str, dict[str, int]] = {}
         self._names: weakref.WeakKeyDictionary[Module, str] = weakref.WeakKeyDictionary()
         self._forward: list[str] = []
@@ -103,9 +159,9 @@ class FlopCounterMode:
 
     # ---- what is noted ---------------------------------------------------------------------------------------------
     def _note(self, name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> None:
-        if name in self._mapping:
-            shapes = [tuple(array.shape) for array in arrays if hasattr(array, "shape")]
-            count = self._mapping[name](*shapes, out_shape=tuple(work.arrays_in(result)[0].shape))
+        if name in self._formulas:
+            args, keywords, out = tree_map(_tensor, (tuple(arrays), attributes, result))
+            count = self._formulas[name](*args, out_val=out, **keywords)
         else:
             count = _count(name, arrays, attributes, result)
         if count:

@@ -166,6 +166,13 @@ class TestProbe:
             lucid.ones(2, device=f"gpu:{lucid.gpu.device_count()}")
 
 
+def test_names_of_the_first_argument() -> None:
+    assert lucid.device(type="cpu") == lucid.device(device="cpu") == "cpu" and lucid.device(device=lucid.device("meta")) == "meta"
+    assert eval(repr(lucid.device("cpu")), {"device": lucid.device}) == "cpu"
+    with pytest.raises(TypeError, match="not float"):
+        lucid.device(type=1.5)  # type: ignore[arg-type]
+
+
 def test_tensor_device_flags(device: str) -> None:
     x = lucid.ones(2, device=device)
     assert x.device == device

@@ -462,6 +462,21 @@ def test_calls_that_the_template_knows_have_the_keys_of_all_others(monkeypatch: 
     assert recorded == [8]
 
 
+def test_beside_other_devices_a_plan_is_one_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_several", True)
+    recorded = _count(monkeypatch)
+    entry = plans.planned(elementwise.add)
+    x, y, out = (cupy.asarray(normal(4, 6)) for _ in range(3))
+    entry(x, y), entry(x, y, out=out)
+    monkeypatch.setattr(plans, "_stream", None)  # which `general` asks
+    for _ in range(2):
+        _same(entry(x, y), elementwise.add(x, y))
+        _same(entry(x, y, out=out), elementwise.add(x, y))
+    assert recorded == [2]
+    found = inspect.getclosurevars(entry).nonlocals["plans"]
+    assert {key[-1] for key in found} == {cupy.cuda.runtime.getDevice()}
+
+
 def test_arrays_of_any_strides_are_found_by_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
     plans.forget()
     entry, plain = _pair("add")
@@ -565,3 +580,26 @@ def test_what_was_recorded_is_not_kept() -> None:
         assert [reference() for reference in references] == [None, None]
     finally:
         gc.enable()
+
+
+def test_what_a_call_needs_until_it_returns_lies_in_one_array_that_others_use_next() -> None:
+    def kernel(x: Any, *, times: int, count: int) -> Any:
+        terms = [launch.empty((x.size,), x.dtype) for _ in range(count)]
+        y = launch.empty(x.shape, x.dtype)
+        for term in terms:
+            elementwise.mul(x, x, out=term)
+        for _ in range(times):
+            for first, second in itertools.pairwise(terms):
+                elementwise.add(first, second, out=second)
+        return elementwise.add(terms[0], terms[-1], out=y)
+
+    plans.forget()
+    entry = plans.planned(kernel)
+    x = cupy.asarray(normal(150))
+    for _ in range(3):
+        for times, count, wanted in ((1, 3, 4), (2, 3, 7), (1, 5, 6)):
+            np.testing.assert_allclose(entry(x, times=times, count=count).get(), wanted * (x * x).get(), rtol=1e-5)
+    found = [plan for plan in inspect.getclosurevars(entry).nonlocals["plans"].values() if plan]
+    rings = [[take.__self__ for take in plan.pair] for plan in found]
+    assert len({*itertools.chain.from_iterable(rings)}) == 3  # the results', and workspaces of two sizes
+    assert rings[0] == rings[1] != rings[2]

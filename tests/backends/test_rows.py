@@ -140,8 +140,9 @@ def test_explain_says_what_runs_on_the_gpu(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["pow"], "no operation 'pow' in the tables: perhaps power"), (["silu", "float33"], "'float33'"), (["add", "float32", "3x-1"], "'3x-1'"),
-    (["bitwise_and", "float32"], "bitwise_and of float32 8 on cpu: "),
+    (["pow"], "no operation 'pow' on cpu: perhaps power"), (["silu", "float33"], "'float33'"), (["add", "float32", "3x-1"], "'3x-1'"),
+    (["bitwise_and", "float32"], "bitwise_and of float32 8 on cpu: "), (["erfcx", "int64"], "its kernels take floating arrays"),
+    (["nan_to_num", "int64"], "nan_to_num of int64 8 on cpu: "),
 ])
 def test_explain_says_what_is_wrong_with_a_question(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -92,3 +92,22 @@ def test_a_number_is_returned_behind_a_new_tensor_in_a_variable():
         return lambda number: (step(data(number, 2, 3)), model.hidden)
 
     check(program, True)
+
+
+def test_views_get_their_new_histories_in_the_order_in_which_they_were_made():
+    def program(compiled):
+        w = data(0, 4, 6).requires_grad_()
+
+        @compiled
+        def step(x):
+            w.grad = None
+            y = x * w
+            views = [y.T, y[1:], y[:, 2], y.reshape(-1), y.unsqueeze(0)]
+            y.T[0] += 1
+            y[:, 1] = 2.0
+            sum((view.square().sum() for view in views), y.sum()).backward()
+            return w.grad.clone()
+
+        return lambda number: step(data(number, 4, 6))
+
+    check(program, True)

@@ -191,6 +191,28 @@ def test_sums_of_all_elements_are_part_of_a_kernel(monkeypatch):
     assert fused(compiled) == [["sub", "mul", "mul", "mul", "mean", "sum", "sum"]]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(sizes.LARGE // 64, 65), (9, sizes.LARGE // 64, 4, 16), (sizes.LARGE // 8, 8), (4, sizes.LARGE)])
+def test_sums_of_rows_are_part_of_a_kernel(shape, dtype, monkeypatch):
+    monkeypatch.setattr(fusion, "TOTALS_FUSED_FROM", sizes.LARGE)
+    last = tuple(range(len(shape)))[-2:] if len(shape) > 2 else -1
+
+    def function(x, y):
+        difference = (x - y) * 0.5
+        square = difference * difference
+        return square.mean(last, keepdim=True), difference * x, difference.sum(last), difference.sum(0), square.sum()
+
+    compiled = lucid.compile(function, fullgraph=True)
+    for number in range(4):
+        arguments = [_odd(shape, dtype, 3 * number + place) for place in range(2)]
+        for a, b in zip(compiled(*arguments), function(*arguments), strict=True):
+            assert a.shape == b.shape
+            assert a.numpy().tobytes() == b.numpy().tobytes()
+    own = [] if shape[-1] in (8, sizes.LARGE) else ["mean", "sum"]  # short rows by BLAS, long ones in pieces
+    (group,) = fused(compiled)
+    assert group == ["sub", "mul", "mul", "mul", *(own or ["sum"])]
+
+
 def test_a_total_stays_behind_what_is_written_in_place(monkeypatch):
     monkeypatch.setattr(fusion, "TOTALS_FUSED_FROM", sizes.LARGE)
 
@@ -230,3 +252,18 @@ def test_activations_and_their_gradients_on_a_gpu(device, dtype, name, options):
         arguments = [(x.to(device, dtype), y.to(device, dtype)) for _ in range(2)]
         _same(*[[each.double() for each in call(*given)] for call, given in zip((compiled, function), arguments, strict=True)])
     assert {name, f"{name}_grad"} <= {name for group in fused(compiled) for name in group}
+
+
+def test_what_reads_a_total_is_behind_the_kernel_that_takes_it(monkeypatch):
+    monkeypatch.setattr(fusion, "TOTALS_FUSED_FROM", sizes.LARGE)
+
+    def function(x):
+        y = x * 2 + 1
+        return y / y.sum(), y - y.mean()
+
+    compiled = lucid.compile(function, fullgraph=True)
+    for number in range(4):
+        x = lucid.full((sizes.LARGE // 64, 64), 0.1 + number)
+        for a, b in zip(compiled(x), function(x), strict=True):
+            assert a.numpy().tobytes() == b.numpy().tobytes()
+    assert ["mul", "add", "sum"] in fused(compiled)

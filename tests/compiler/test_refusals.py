@@ -151,12 +151,6 @@ def bincount(x):
     return (x.abs()).long().bincount()
 
 
-def set_by_mask(x):
-    y = x.clone()
-    y[y > 0] = 5
-    return y
-
-
 def text(x):
     print("one line")
     return x * 2

@@ -62,6 +62,17 @@ def torchvision() -> None:
     model("torchvision", "swin_v1")(lambda r: (models.SwinTransformer([4, 4], 8, [1, 1], [1, 2], [4, 4], num_classes=5), images(r)))
     model("torchvision", "fpn")(lambda r: (nn.Sequential(
         resnet_fpn_backbone(backbone_name="resnet18", weights=None, norm_layer=FrozenBatchNorm2d)), images(r, 64, 1)))
+    def features(r: np.random.RandomState, x: Any) -> Any:
+        from torchvision.models.feature_extraction import create_feature_extractor, get_graph_node_names
+
+        made = drawn(r, models.SwinTransformer([4, 4], 8, [1, 1], [1, 2], [4, 4], num_classes=5, stochastic_depth_prob=0.0))
+        names = [torch.tensor([len(name) for name in each]) for each in get_graph_node_names(made)]
+        found = create_feature_extractor(made, {"0.features.1": "first", "0.features.3.0.attn": "attention", "0.permute": "last"})
+        losses = [each.square().mean() for each in found(x).values()]
+        sum(losses).backward()
+        return [*names, *losses, sum(p.grad.square().sum() for p in found.parameters()), *found.eval()(x).values()]
+
+    model("torchvision", "features")(lambda r: (Run(lambda x: features(r, x)), images(r, 16)))
     model("torchvision", "mlp")(lambda r: (nn.Sequential(nn.Flatten(), MLP(48, [8, 4], norm_layer=nn.LayerNorm)), images(r, 4)))
 
 
@@ -72,6 +83,9 @@ def timm() -> None:
         model("timm", name)(lambda r, name=name: (library.create_model(name, num_classes=5), images(r, 160, 1)))
     for name in ("lcnet_035", "tinynet_e", "mobilenetv3_small_050", "ghostnet_050", "rexnet_100"):
         model("timm", name)(lambda r, name=name: (library.create_model(name, num_classes=5), images(r, 64)))
+
+    model("timm", "features")(lambda r: (Run(lambda x: drawn(r, library.create_model(
+        "test_byobnet", features_only=True, feature_cls="fx")).eval()(x)), images(r, 64)))
 
     def training(r: np.random.RandomState, x: Any) -> Any:
         from timm.data import Mixup

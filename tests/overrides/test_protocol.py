@@ -1,12 +1,16 @@
 """Functions of users, objects that are no tensors, and the tables of functions."""
 from __future__ import annotations
 
+import contextlib
+import inspect
+import warnings
 from typing import Any
 
 import pytest
 
 import lucid
 from lucid import nn, overrides
+from lucid.overrides import switching
 from lucid.overrides.functions import STANDS_FOR
 
 
@@ -35,8 +39,6 @@ def test_objects_that_are_no_tensors(call: Any, name: str) -> None:
 
 def test_a_class_that_was_told_of() -> None:
     quantity = make()
-    with pytest.raises(TypeError, match="register_class"):
-        lucid.relu(quantity)
     assert overrides.register_class(type(quantity)) is type(quantity)
     assert lucid.relu(quantity)[0] == "lucid.relu" and nn.functional.conv1d(quantity, lucid.ones(1, 1, 1))[0] == "lucid.conv1d"
     with pytest.raises(TypeError, match="no implementation found for 'lucid.dot'"):
@@ -53,6 +55,105 @@ def test_a_class_that_was_told_of() -> None:
 def test_whatever_error_a_function_raises_for_an_object(call: Any) -> None:
     quantity = make()
     assert call(quantity)[1] == (type(quantity),)
+
+
+_OTHERS = {"dim", "dims", "dim0", "dim1", "size", "shape", "dtype", "device", "source", "destination", "shifts", "hook", "s",
+           "fill_value", "inputs", "gradient"}
+
+
+def _calls(space: Any, function: Any) -> Any:
+    """Calls of `function` with a foreign object as each argument that may be a tensor, and tensors before it."""
+    parameters = list(inspect.signature(function).parameters.values())
+    for place, parameter in enumerate(parameters):
+        may_be_tensor = "Tensor" in str(parameter.annotation) or parameter.name in ("other", "exponent", "value", "index")
+        if not may_be_tensor or parameter.kind in (2, 4) or parameter.name in _OTHERS or (space is lucid.Tensor and place == 0):
+            continue
+        for content in (lambda q: q, lambda q: [lucid.ones(2, 2), q])[:1 + ("Sequence" in str(parameter.annotation))]:
+            def call(q: Any, place: int = place, content: Any = content) -> Any:
+                args, keywords = [], {}
+                for number, other in enumerate(parameters):
+                    if number == place and (other.kind == 3 or number > len(args)):
+                        keywords[other.name] = content(q)
+                    elif number == place:
+                        args.append(content(q))
+                    elif other.kind in (0, 1) and other.default is other.empty:
+                        args.append(lucid.ones(2, 2))
+                return function(*args, **keywords)
+
+            yield f"{function.__name__}({parameter.name}=)", call
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_function_asks_a_class_that_it_never_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switching, "watch_class", lambda cls: None)  # so that the class remains unknown
+
+    class Answering:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func, types
+
+    q, silent, wrong, count = Answering(), [], [], 0
+    for space, functions in overrides.get_overridable_functions().items():
+        for function in functions:
+            name = function.__name__
+            if name in ("__get__", "__set__", "__contains__", "__reduce_ex__", "setitem") or name.startswith("register_"):
+                continue
+            for label, call in _calls(space, function):
+                count += 1
+                try:
+                    found = call(q)
+                except Exception:
+                    silent.append(f"{space.__name__}.{label}")
+                    continue
+                if found.__class__ is not tuple or found[1] != (Answering,) or (
+                        space is not lucid.Tensor and found[0].__name__ not in (name, "expit")):  # sigmoid, also
+                    wrong.append(f"{space.__name__}.{label}: {found}")
+    assert count > 1200 and not silent and not wrong
+
+
+def test_arguments_that_a_class_gets() -> None:
+    class Quantity:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return args, kwargs or {}
+
+    def ask(call: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(switching, "watch_class", lambda cls: None)
+            return call()
+
+    q, x = Quantity(), lucid.ones(2)
+    assert ask(lambda: lucid.mean(q)) == ask(lambda: nn.functional.relu(q)) == ((q,), {})
+    assert ask(lambda: lucid.mean(q, 1, keepdim=True)) == ((q, 1, True), {})
+    assert ask(lambda: lucid.softmax(q, dim=1, dtype=lucid.float64)) == ((q, 1, lucid.float64), {})
+    assert ask(lambda: lucid.stack([q])) == (([q],), {})
+    assert ask(lambda: lucid.einsum("i->", q)) == (("i->", q), {})
+    args, keywords = ask(lambda: x.sub(q, alpha=3))
+    assert args[0] is x and args[1] is q and keywords == {"alpha": 3}
+
+
+def test_methods_that_write_ask_and_have_changed_nothing() -> None:
+    for call in (lambda x, q: x.add_(q), lambda x, q: x.mul_(q), lambda x, q: x.copy_(q), lambda x, q: x.__setitem__(0, q),
+                 lambda x, q: x.fill_(q), lambda x, q: x.index_put_((lucid.tensor([0]),), q), lambda x, q: lucid.exp_(q)):
+        x, q = lucid.ones(2), make()
+        found = call(x, q)
+        assert found is None or found[1] == (type(q),)
+        assert x.tolist() == [1, 1]
+
+
+def test_a_module_hands_on_what_is_no_tensor() -> None:
+    q = make()
+    assert nn.ReLU()(q)[0] == "lucid.nn.functional.relu" and nn.Linear(2, 2)(make())[0] == "lucid.linear"
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: nn.functional.softmax(x), lambda x: nn.functional.mse_loss(x, lucid.ones(2, 1)), lambda x: lucid.meshgrid(x[0], x[1]),
+    lambda x: nn.functional.l1_loss(x, x, reduce=True), lambda x: nn.functional.upsample(x[None]), lambda x: nn.Softmax()(x)])
+def test_warnings_name_the_line_of_the_user(call: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught, contextlib.suppress(ValueError):
+        warnings.simplefilter("always")
+        call(lucid.ones(2, 2))
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_errors_of_others_are_those_of_the_function() -> None:

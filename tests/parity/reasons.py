@@ -6,11 +6,11 @@ import fnmatch
 REASONS: dict[str, tuple[str, str]] = {
     "programs for PyTorch": (
         "`python -m lucid.torch` has it, or says by its name what to do instead: see [torch.md](torch.md)",
-        """jit* *.jit.* fx* library* _C* ScriptModule classes* ops* overrides.redispatch_function utils.jit* *Storage
+        """jit* *.jit.* library* _C* ScriptModule classes* ops* overrides.redispatch_function utils.jit* *Storage
            storage* nn.modules.lazy* torch_version* package*"""),
     "compilers": (
         "of PyTorch's compilers and their graphs: `lucid.compile` records what a function runs, and replays it",
-        """export* parse_* import_ir* merge_type* unify_type* fork wait compiler* cond while_loop nativert* func.debug_unwrap
+        """export* fx* parse_* import_ir* merge_type* unify_type* fork wait compiler* cond while_loop nativert* func.debug_unwrap
         autograd.graph.region_activation* utils.mobile* utils.model_dump* utils.bundled* utils.debug_log* utils.viz* utils.hipify*
         utils.cpp_* utils.throughput* utils._pytree.* contrib* utils.file_baton*"""),
     "several processes": (

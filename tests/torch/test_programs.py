@@ -35,7 +35,7 @@ def test_code_arguments_and_trace() -> None:
 def test_names_of_a_module() -> None:
     done = run("--names", "torch.jit")
     groups = dict(line.split(": ") for line in done.stdout.splitlines())
-    assert "is_scripting" in groups["inert"].split() and "trace" in groups["refused"].split(), done.stderr
+    assert "is_scripting" in groups["inert"].split() and "trace" in groups["adapter"].split() and "load" in groups["refused"].split(), done.stderr
 
 
 def test_as_a_plugin_of_pytest(tmp_path: pathlib.Path) -> None:

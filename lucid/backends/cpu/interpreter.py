@@ -31,9 +31,10 @@ _FUNCTIONS |= {"rint": np.rint, "where": undispatched(np.where), "power": np.pow
 
 def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """`fused` for small and large arrays; `kernels` is the table of all operations."""
-    def fused(*arrays: Array, program: Program, out: Any = None, totals: tuple[tuple[int, tuple[int, ...]], ...] = ()) -> Any:
+    def fused(*arrays: Array, program: Program, out: Any = None, totals: tuple[tuple[int, tuple[int, ...]], ...] = (),
+              length: int = 0) -> Any:
         if totals:
-            return _with_totals(arrays, program, totals)
+            return _with_totals(arrays, program, totals, length)
         if program.by_steps and _are_small(arrays):
             steps = program.kernels.get("steps")
             if steps is None:
@@ -54,11 +55,14 @@ def _compiled() -> Kernel:
     return fused.fused
 
 
-def _with_totals(arrays: tuple[Array, ...], program: Program, totals: tuple[tuple[int, tuple[int, ...]], ...]) -> Any:
-    """The results of `program`, and instead of the last ones their sums, each divided by a number and with a shape of its own."""
+def _with_totals(arrays: tuple[Array, ...], program: Program, totals: tuple[tuple[int, tuple[int, ...]], ...], length: int
+                 ) -> Any:
+    """The results of `program`, and instead of the last ones their sums, of all elements or of rows of `length`: each divided by
+    a number and with a shape of its own.
+    """
     from lucid_kernels.cpu.reduction.fused_totals import fused_with_totals
 
-    results, sums = fused_with_totals(*arrays, program=program, totals=len(totals))
+    results, sums = fused_with_totals(*arrays, program=program, totals=len(totals), length=length)
     dtypes = program.dtypes[len(results):]
     results += [np.asarray(total / divisor, dtype).reshape(shape)
                 for total, dtype, (divisor, shape) in zip(sums, dtypes, totals, strict=True)]

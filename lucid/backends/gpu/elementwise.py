@@ -75,15 +75,11 @@ def is_floating(row: Row) -> bool:
 
 
 def source_of(row: Row, dtype: np.dtype) -> tuple[str, str]:
-    """The function behind a row for arrays of `dtype`, by its module and name, and why that one. Raises TypeError for a
-    dtype that it does not take.
-    """
+    """The function behind a row for arrays of `dtype`, by its module and name, and why that one."""
     fused_kernel = "lucid_kernels.cuda.elementwise.fused.fused"
     floating = dtype.char in kernels.FLOATING
     if row.function == FORMULA:
         return fused_kernel, "one kernel, compiled of its formula"
-    if row.family and row.name not in common.ARITHMETIC and not floating:
-        raise TypeError("its kernel takes floating arrays")
     if row.cuda == "power" or (floating and (row.family or row.cuda)):
         reason = "a kernel for floating arrays" if floating else "CuPy's function: no kernel takes this dtype"
         return f"lucid_kernels.cuda.{row.family or 'elementwise.elementwise'}.{row.cuda or row.name}", reason

@@ -9,8 +9,19 @@ from typing import IO, Any
 from .pipes import IterDataPipe, functional_datapipe
 
 
+class _OfLength(IterDataPipe):
+    """A stream whose length is what its maker has said; -1 if that is unknown."""
+
+    length: int
+
+    def __len__(self) -> int:
+        if self.length == -1:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return self.length
+
+
 @functional_datapipe("list_files")
-class FileListerIterDataPipe(IterDataPipe):
+class FileListerIterDataPipe(_OfLength):
     """The paths of the files in folders whose names fit a pattern of `masks`, in order; with `recursive` in those below too."""
 
     def __init__(self, root: Any = ".", masks: str | list[str] = "", *, recursive: bool = False, abspath: bool = False,
@@ -31,14 +42,9 @@ class FileListerIterDataPipe(IterDataPipe):
                 if not self.recursive:
                     break
 
-    def __len__(self) -> int:
-        if self.length == -1:
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        return self.length
-
 
 @functional_datapipe("open_files")
-class FileOpenerIterDataPipe(IterDataPipe):
+class FileOpenerIterDataPipe(_OfLength):
     """Pairs of a path and its file, open in `mode`."""
 
     def __init__(self, datapipe: Iterable[str], mode: str = "r", encoding: str | None = None, length: int = -1) -> None:
@@ -52,11 +58,6 @@ class FileOpenerIterDataPipe(IterDataPipe):
     def __iter__(self) -> Iterator[tuple[str, IO[Any]]]:
         for path in self.datapipe:
             yield path, open(path, self.mode, encoding=self.encoding)  # noqa: SIM115 - who takes it closes it
-
-    def __len__(self) -> int:
-        if self.length == -1:
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        return self.length
 
 
 @functional_datapipe("read_from_stream")

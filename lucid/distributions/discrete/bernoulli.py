@@ -61,6 +61,7 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     has_enumerate_support = True
     _mean_carrier_measure = 0
     _parameters = {"probs": 0, "logits": 0}
+    _kept = ("_by_probs",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of(probs, logits)
@@ -71,10 +72,6 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
             (self.logits,) = broadcast_all(logits)
         number = are_numbers(probs if self._by_probs else logits)
         super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._by_probs = self._by_probs
-        return super()._finish(new, batch_shape)
 
     @property
     def mean(self) -> Tensor:

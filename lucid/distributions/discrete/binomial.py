@@ -30,6 +30,7 @@ class Binomial(BinaryParameter, Distribution):
                        "logits": constraints.real}
     has_enumerate_support = True
     _parameters = {"total_count": 0, "probs": 0, "logits": 0}
+    _kept = ("_by_probs",)
 
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of(probs, logits)
@@ -40,10 +41,6 @@ class Binomial(BinaryParameter, Distribution):
             self.total_count, self.logits = broadcast_all(total_count, logits)
         self.total_count = self.total_count.type_as(self._param)
         super().__init__(self._param.shape, validate_args=validate_args)
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._by_probs = self._by_probs
-        return super()._finish(new, batch_shape)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:

@@ -27,6 +27,7 @@ class Geometric(BinaryParameter, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parameters = {"probs": 0, "logits": 0}
+    _kept = ("_by_probs",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of(probs, logits)
@@ -42,10 +43,6 @@ class Geometric(BinaryParameter, Distribution):
             if not valid.all():
                 raise ValueError(f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} "
                                  f"to be positive but found invalid values:\n{self.probs[~valid]}")
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._by_probs = self._by_probs
-        return super()._finish(new, batch_shape)
 
     @property
     def mean(self) -> Tensor:

@@ -29,6 +29,7 @@ class NegativeBinomial(BinaryParameter, Distribution):
                        "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parameters = {"total_count": 0, "probs": 0, "logits": 0}
+    _kept = ("_by_probs",)
 
     def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of(probs, logits)
@@ -39,10 +40,6 @@ class NegativeBinomial(BinaryParameter, Distribution):
             self.total_count, self.logits = broadcast_all(total_count, logits)
         self.total_count = self.total_count.type_as(self._param)
         super().__init__(self._param.shape, validate_args=validate_args)
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._by_probs = self._by_probs
-        return super()._finish(new, batch_shape)
 
     @property
     def mean(self) -> Tensor:

@@ -54,7 +54,36 @@ def given_matrix(matrices: dict[str, Any]) -> tuple[str, Tensor]:
     return name, matrix
 
 
-class MultivariateNormal(Distribution):
+def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
+    """The Cholesky factor of the covariance that a `given_matrix` says."""
+    if name == "scale_tril":
+        return matrix
+    return lucid.linalg.cholesky(matrix) if name == "covariance_matrix" else precision_to_scale_tril(matrix)
+
+
+class OfCovariance(Distribution):
+    """What has a covariance by its Cholesky factor; the other two matrices are computed when they are asked for."""
+
+    _unbroadcasted_scale_tril: Tensor
+    _matrix_shape: Any
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return self._unbroadcasted_scale_tril.expand(self._matrix_shape)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        return (self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT).expand(self._matrix_shape)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return lucid.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape)
+
+
+class MultivariateNormal(OfCovariance):
     """The normal distribution of vectors of n numbers, of mean `loc` (..., n) and of one of three matrices (..., n, n).
 
     - `covariance_matrix`, positive definite.
@@ -74,7 +103,7 @@ class MultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
     _parameters = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2}
-    _unbroadcasted_scale_tril: Tensor
+    _kept = ("_unbroadcasted_scale_tril",)
 
     def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
                  scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
@@ -86,35 +115,11 @@ class MultivariateNormal(Distribution):
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = lucid.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-        return super()._finish(new, batch_shape)
+        self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
 
     @property
     def _matrix_shape(self) -> Size:
         return self._batch_shape + self._event_shape + self._event_shape
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._unbroadcasted_scale_tril.expand(self._matrix_shape)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        return (self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT).expand(self._matrix_shape)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return lucid.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape)
 
     @property
     def mean(self) -> Tensor:

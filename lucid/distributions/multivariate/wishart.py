@@ -12,8 +12,8 @@ from .. import constraints
 from ..constraints import Constraint
 from ..continuous.chi2 import Chi2
 from ..exp_family import ExponentialFamily
-from ..utils import lazy_property, standard_normal
-from .multivariate_normal import given_matrix, half_log_det, precision_to_scale_tril
+from ..utils import standard_normal
+from .multivariate_normal import OfCovariance, given_matrix, half_log_det, scale_tril_of
 
 _LOG_2 = math.log(2)
 
@@ -24,7 +24,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return lucid.digamma(x.unsqueeze(-1) - steps).sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(OfCovariance, ExponentialFamily):
     """Positive definite matrices (n, n): sums of the outer products of `df` normal vectors, of one of three matrices (..., n, n).
 
     - `covariance_matrix`, that of the vectors.
@@ -43,7 +43,6 @@ class Wishart(ExponentialFamily):
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
-    _unbroadcasted_scale_tril: Tensor
 
     @property
     def arg_constraints(self) -> dict[str, Constraint]:
@@ -68,12 +67,7 @@ class Wishart(ExponentialFamily):
         if not self.df.is_meta and bool((self.df < event_shape[-1]).any()):
             warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                           stacklevel=2)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = lucid.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+        self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
         self._dist_chi2 = self._diagonals(batch_shape)
 
     def _diagonals(self, batch_shape: Size) -> Chi2:
@@ -97,21 +91,6 @@ class Wishart(ExponentialFamily):
     @property
     def _matrix_shape(self) -> Size:
         return self._batch_shape + self._event_shape
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the vectors' covariance."""
-        return self._unbroadcasted_scale_tril.expand(self._matrix_shape)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The vectors' covariance."""
-        return (self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT).expand(self._matrix_shape)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the vectors' covariance."""
-        return lucid.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._matrix_shape)
 
     @property
     def mean(self) -> Tensor:

@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.foreign import refused
+from ..._namespace.foreign import asked, asks, refused
 from ...autograd.calls import elementwise, operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
@@ -123,11 +123,11 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
     return vjp
 
 
-def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
+def _remainder_rule(needs: Any, a: Operand, b: Operand, rounding_mode: str = "floor") -> Vjp:
     a_shape, b_shape = shape_of(a), shape_of(b)
     if not needs[1]:
         return lambda g, y: (reduce_to(g, a_shape), None)
-    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode="floor"), b_shape))
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode=rounding_mode), b_shape))
 
 
 def _step_rule(needs: Any, a: Operand, b: Operand) -> Vjp:
@@ -182,20 +182,13 @@ _floor_divide = operation("floor_divide")
 _DIVIDED = ROWS["remainder"].fused_from  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
 _div_floor, _div_trunc = (fused_if_large(single_op(name, _step_rule), _DIVIDED) for name in ("floor_divide", "trunc_divide"))
 _remainder = fused_if_large(elementwise("remainder", _remainder_rule, promote), _DIVIDED)
-_trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_vjp(needs, a, b), promote)
+_trunc_remainder = elementwise("fmod", lambda needs, a, b: _remainder_rule(needs, a, b, "trunc"), promote)
 _maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
 _minimum = elementwise("minimum", _extremum_rule(larger=False), promote)
 # Without the frame that `operator` takes: a twentieth of the time of small arrays.
 _plus = elementwise("add", _add_rule, promote_if_known, same_shape_vjp=_add_vjp)
 _times = elementwise("mul", _mul_rule, promote_if_known, same_shape_vjp=_mul_vjp, saves_inputs=True)
 _add_scaled = single_op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _mul(g, alpha) if needs[1] else None))
-
-
-def _fmod_vjp(needs: Any, a: Operand, b: Operand) -> Vjp:
-    a_shape, b_shape = shape_of(a), shape_of(b)
-    if not needs[1]:
-        return lambda g, y: (reduce_to(g, a_shape), None)
-    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode="trunc"), b_shape))
 
 
 def conjugate(x: Operand) -> Operand:
@@ -206,6 +199,7 @@ def conjugate(x: Operand) -> Operand:
 
 
 @accepts_out(castable=True)
+@asks
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool.
 
@@ -217,14 +211,18 @@ def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     Tensor([[1.50, 1.25],
             [2.50, 2.25]], requires_grad=False)
     """
-    if alpha == 1:
-        return _add(input, other)
-    if _real_alike(input, other, alpha):
-        return _add_scaled(input, other, alpha=alpha)
-    return _add(input, _scaled(input, other, alpha))
+    try:
+        if alpha == 1:
+            return _add(input, other)
+        if _real_alike(input, other, alpha):
+            return _add_scaled(input, other, alpha=alpha)
+        return _add(input, _scaled(input, other, alpha))
+    except TypeError:
+        return asked("add", input, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 @accepts_out(castable=True)
+@asks
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not.
 
@@ -240,7 +238,7 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
         return _sub(input, _scaled(input, other, alpha))
     except TypeError:  # NumPy refuses two bool arrays too
         _refuse_bool(input, other)
-        raise
+        return asked("sub", input, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 def _minus(self: Tensor, other: Operand) -> Any:
@@ -288,6 +286,7 @@ def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
 
 
 @accepts_out(castable=True)
+@asks
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``; integers give the default float dtype.
 
@@ -299,14 +298,17 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     >>> lucid.div(lucid.tensor([7, -7]), 2, rounding_mode="floor")
     Tensor([ 3, -4], requires_grad=False)
     """
-    if rounding_mode is None:
-        return _div(input, other)
+    try:
+        if rounding_mode is None:
+            return _div(input, other)
+        a, b = _divisible("div", input, other)
+    except TypeError:
+        return asked("div", input, other, **({} if rounding_mode is None else {"rounding_mode": rounding_mode}))
     if rounding_mode == "floor":
-        return _div_floor(*_divisible("div", input, other))
+        return _div_floor(a, b)
     if rounding_mode != "trunc":
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"{rounding_mode!r}")
-    a, b = _divisible("div", input, other)
     dtype = common_dtype([a, b])
     if _dtypes.is_floating(dtype) or any(isinstance(x, Tensor) and x.is_gpu for x in (a, b)):
         return _div_trunc(a, b)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
+from ..._namespace.foreign import asked
 from ...autograd.accumulation import SliceVjp
 from ...autograd.calls import single_op, view_op
 from ...autograd.errors import type_name
@@ -82,7 +83,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     """
     if index.__class__ is int and (shape := self._array.shape) and -shape[0] <= index < shape[0]:
         return _slice(self, index=(index, Ellipsis))
-    basic, advanced = split_index(self, index)
+    try:
+        basic, advanced = split_index(self, index)
+    except Exception:
+        return asked("__getitem__", self, index)
     if basic is None and advanced is None:
         return _slice(self, index=(Ellipsis,))
     result = self if basic is None else _slice(self, index=basic)
@@ -100,7 +104,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Differentiable with respect to the tensor and the value. Raises IndexError with nothing changed for an index out of
     range, RuntimeError for a value that does not broadcast and for a leaf that requires grad.
     """
-    basic, advanced = split_index(self, index)
+    try:
+        basic, advanced = split_index(self, index)
+    except Exception:
+        asked("__setitem__", self, index, value)
+        return
     if advanced is not None and (not isinstance(value, Tensor) or value._array.size == 1) and is_mask(advanced):
         refuse_byte_mask(index if index.__class__ is tuple else (index,))
     if isinstance(value, Tensor):
@@ -114,7 +122,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             lead = next((i for i, n in enumerate(value._array.shape) if n != 1), value._array.ndim)
             value = value.reshape(value._array.shape[lead:])
     elif value.__class__ not in (int, float, bool) or self._array.dtype.kind == "V":
-        value = self.new_tensor(value)
+        try:
+            value = self.new_tensor(value)
+        except Exception:
+            asked("__setitem__", self, index, value)
+            return
     else:
         value = fitted(value, self._array.dtype, halves=False)
     # Where elements share memory, those of the part may not.

@@ -1,8 +1,12 @@
 """The conjugate transpose: `adjoint`, `x.mH`, `x.H`."""
 from __future__ import annotations
 
+import functools
 import warnings
+from collections.abc import Callable
 
+from ..._namespace.callers import outside
+from ...autograd.overwrite import mark_conjugate
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -21,10 +25,20 @@ def adjoint(input: Tensor) -> Tensor:
     if require_tensor("adjoint", input).ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if input.ndim == 0:
-        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=outside())
         return input.conj()
-    return _matrices.adjoint(input)
+    return mark(_matrices.adjoint)(input)
 
 
-SPECIAL_METHODS = {"mH": property(_matrices.adjoint), "H": property(_matrices.matrix_adjoint)}
+def mark(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """`function`, which gives a conjugate, with the mark that it is one."""
+    @functools.wraps(function)
+    def marked(input: Tensor) -> Tensor:
+        result = function(input)
+        return mark_conjugate(result, input) if input.is_complex() else result
+
+    return marked
+
+
+SPECIAL_METHODS = {"mH": property(mark(_matrices.adjoint)), "H": property(mark(_matrices.matrix_adjoint))}
 register(__name__)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._namespace.foreign import asked, asks
 from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
@@ -119,6 +120,7 @@ def _refuse_sizes(rows: int, inner: int, other: int, columns: int) -> None:
 
 
 @accepts_out
+@asks
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product of vectors, matrices or stacks of matrices, which are broadcast; of two vectors, their dot product.
 
@@ -129,7 +131,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     >>> (lucid.ones(5, 2, 3) @ lucid.ones(3, 4)).shape
     lucid.Size([5, 2, 4])
     """
-    _check("matmul", input, other)
+    try:
+        _check("matmul", input, other)
+    except TypeError:
+        return asked("matmul", input, other)
     a, b = input._array.shape, other._array.shape
     if len(a) == 2 and len(b) == 2:
         if a[1] != b[0]:
@@ -272,7 +277,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> F.linear(lucid.tensor([[1.0, 2.0]]), lucid.tensor([[1.0, 1.0], [0.0, 10.0]]), lucid.tensor([0.5, 0.0]))
     Tensor([[ 3.5, 20.0]], requires_grad=False)
     """
-    x, w = require_tensor("linear", input)._array, require_tensor("linear", weight)._array
+    if input.__class__ is not Tensor:
+        require_tensor("linear", input)
+    if weight.__class__ is not Tensor:
+        require_tensor("linear", weight)
+    x, w = input._array, weight._array
     if w.ndim != 2 or x.ndim == 0 or x.dtype != w.dtype or x.shape[-1] != w.shape[1] or (
             bias is not None and (bias._array.shape != w.shape[:1] or bias._array.dtype != x.dtype)):
         return _unusual_linear(input, weight, bias)

@@ -13,7 +13,7 @@ from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import refuse_leaf
 from ...autograd.node import Node
-from ...autograd.overwrite import refuse_inference
+from ...autograd.overwrite import refuse_write
 from ...backends import Device
 from ...backends import storage as backends_storage
 from ...backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
@@ -141,7 +141,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = (), memory_format: Any = cont
     wanted = require_format("resize_", memory_format)
     if shape == self._array.shape and wanted in (contiguous_format, preserve_format):
         return self
-    refuse_inference(self)
+    refuse_write(self)
     axes = None if wanted is preserve_format else wanted.axes(len(shape))
     box = version_box(self)
     array = _grown(self._array, [shape[axis] for axis in axes] if axes else shape)

@@ -10,7 +10,7 @@ from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.inplace import Unwritable, refuse_leaf
 from ...autograd.op import Op, Vjp
-from ...autograd.overwrite import refuse_inference
+from ...autograd.overwrite import refuse_write
 from ...backends import storage
 from ...backends.memory_format import inverse, memory_axes
 from ...backends.storage import reach
@@ -207,7 +207,7 @@ def reshaped_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The method that makes a tensor what `function`, which returns a view, makes of it."""
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        refuse_inference(self)
+        refuse_write(self)
         if grad_mode.get() & GRAD:
             refuse_leaf(self)
         box = version_box(self)

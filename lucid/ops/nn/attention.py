@@ -22,6 +22,7 @@ from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.repetition import repeat_interleave
 from ..random.dropout import draw, dropped
 from .activation import softmax
+from .normalization import wide
 
 __all__ = ()  # a function of nn.functional only
 _HALVES = ("float16", "bfloat16")
@@ -54,17 +55,17 @@ _attention_dropout = _fused("attention_dropout")
 # ---- the same in operations ------------------------------------------------------------------------------------------------
 def _composed(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float, is_causal: bool, dropout_p: float) -> Tensor:
     heads = q._array.shape[1]
-    probabilities = _probabilities(_wide(q), _wide(_per_head(k, heads)), mask, scale, is_causal)
+    probabilities = _probabilities(wide(q), wide(_per_head(k, heads)), mask, scale, is_causal)
     if dropout_p > 0:
         probabilities = dropped(probabilities, **draw(probabilities, probabilities._array.size, dropout_p))
-    return matmul(probabilities, _wide(_per_head(v, heads))).to(q.dtype)
+    return matmul(probabilities, wide(_per_head(v, heads))).to(q.dtype)
 
 
 def _composed_gradients(g: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float, is_causal: bool,
                         drawn: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients as differentiable functions of g, q, k and v; `drawn` are the attributes of dropout, if there is any."""
     (batch, groups), heads = k._array.shape[:2], q._array.shape[1]
-    g, wide_q, wide_k, wide_v = _wide(g), _wide(q), _wide(_per_head(k, heads)), _wide(_per_head(v, heads))
+    g, wide_q, wide_k, wide_v = wide(g), wide(q), wide(_per_head(k, heads)), wide(_per_head(v, heads))
     probabilities = _probabilities(wide_q, wide_k, mask, scale, is_causal)
     upstream, kept = matmul(g, wide_v.mT), probabilities
     if drawn:
@@ -94,10 +95,6 @@ def _per_head(x: Tensor, heads: int) -> Tensor:
     """Keys or values of each group (B, G, S, E) repeated for each head of queries: (B, heads, S, E)."""
     groups = x._array.shape[1]
     return x if groups == heads else repeat_interleave(x, heads // groups, 1)
-
-
-def _wide(tensor: Tensor) -> Tensor:
-    return tensor.float() if tensor._array.dtype.name in _HALVES else tensor
 
 
 # ---- the public function ---------------------------------------------------------------------------------------------------

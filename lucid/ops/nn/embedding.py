@@ -87,7 +87,10 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     Tensor([[[1.0, 1.5],
              [3.0, 3.5]]], requires_grad=False)
     """
-    require_tensor("embedding", input), require_tensor("embedding", weight)
+    if input.__class__ is not Tensor:
+        require_tensor("embedding", input)
+    if weight.__class__ is not Tensor:
+        require_tensor("embedding", weight)
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input._array.dtype not in _INDICES:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _clock as clock
 from ... import _dtypes, _random, backends
 from ..._limits import finfo
 from ..._writers import writes
@@ -37,7 +38,7 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
     dtype = array.dtype
     if array.__class__ is not np.ndarray or dtype.kind != "f" or dtype.itemsize < 4 or not array.flags.carray:
         return False
-    if ((target._node is not None or target._view is not None) and grad_mode.get() & GRAD) or target.is_inference():
+    if ((target._node is not None or target._view is not None) and grad_mode.get() & GRAD) or clock.any_guarded:
         return False
     seed, offset = (generator or _random.default_generator).take(-(-array.nbytes // 16))
     table = backends.TABLES[np.ndarray]

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
+from ..._namespace.callers import outside
 from ...autograd.calls import operation, single_op
 from ...autograd.op import Op, Rule, Vjp
 from ...tensor import Tensor
@@ -166,7 +167,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         degrees = total - correction
     if anywhere(degrees <= 0) if isinstance(degrees, Tensor) else degrees <= 0:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      stacklevel=2)
+                      stacklevel=outside())
         degrees = degrees * (degrees > 0)
     centred = x - centre
     other = centred if not given else centred * weights

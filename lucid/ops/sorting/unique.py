@@ -39,7 +39,7 @@ def _groups(ordered: Tensor, order: Tensor | None, inverse: bool, counts: bool) 
     return ordered[first], group, sizes
 
 
-def _rows(name: str, input: Tensor, dim: int) -> tuple[Tensor, Any]:
+def _rows(input: Tensor, dim: int) -> tuple[Tensor, Any]:
     """`input` with `dim` in front, and what puts it back."""
     if input.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -88,7 +88,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         values, order = sort(x.reshape(-1), 0)
         found, group, counts = _groups(values, order, return_inverse, return_counts)
         return _answer(found, None if group is None else group.reshape(x.shape), counts)
-    rows, back = _rows("unique", x, dim)
+    rows, back = _rows(x, dim)
     order = _lexsort(rows.reshape(rows.shape[0], -1)) if rows.shape[0] else arange(0, device=x.device)
     found, group, counts = _groups(rows[order], order, return_inverse, return_counts)
     return _answer(back(found), group, counts)
@@ -114,7 +114,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     if dim is None:
         found, group, counts = _groups(x.reshape(-1), None, return_inverse, return_counts)
         return _answer(found, None if group is None else group.reshape(x.shape), counts)
-    rows, back = _rows("unique_consecutive", x, dim)
+    rows, back = _rows(x, dim)
     found, group, counts = _groups(rows, None, return_inverse, return_counts)
     return _answer(back(found), group, counts)
 

@@ -11,7 +11,6 @@ from ...autograd.node import Node
 from ...backends.sparse import CompressedArray, CooArray, SparseArray
 from ...tensor import Tensor, wrap
 from ..creation.creation import arange
-from ..manipulation.joining import stack
 from ..manipulation.repetition import repeat_interleave
 
 
@@ -53,11 +52,6 @@ def expanded(compressed: Tensor) -> Tensor:
     counts = (compressed[1:] - compressed[:-1]).long()
     rows: Tensor = repeat_interleave(counts)
     return rows
-
-
-def coo_of(coordinates: Sequence[Tensor], values: Tensor, shape: Sequence[int], coalesced: bool = True) -> CooArray:
-    """The array of `values` at indices along each sparse dimension."""
-    return CooArray(stack(list(coordinates))._array, values._array, tuple(shape), coalesced)
 
 
 def compressed_of(places: Any) -> tuple[Any, Any]:

@@ -15,6 +15,8 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `hub`: `torch.hub`.
 `processes`: `torch.multiprocessing`.
 `jit`: what programs for `torch.jit` call when they run as Python.
+`traced`: `torch.jit.trace` and `freeze`.
+`tracing`: private names of `torch.fx`.
 `optimizer`: what optimizers of other libraries take from `torch.optim.optimizer`.
 `modules`: helpers of `torch.nn.modules` that libraries import.
 `arguments`: how the arguments of `to` are read.
@@ -35,8 +37,10 @@ torch._C internals
 torch._C._nn arguments
 torch._utils internals
 torch._custom_ops library
+torch.fx._symbolic_trace tracing
 torch.hub hub
 torch.jit jit
+torch.jit._trace traced
 torch.library library
 torch.multiprocessing processes
 torch.nn.modules.utils modules
@@ -50,6 +54,22 @@ torch.version version
 OBJECTS = _table("""
 torch.TypedStorage storage:TypedStorage
 torch.UntypedStorage storage:UntypedStorage
+torch.fx.graph_module._CodeOnlyModule tracing:_CodeOnlyModule
+torch.fx.graph_module._USER_PRESERVED_ATTRIBUTES_KEY tracing:_USER_PRESERVED_ATTRIBUTES_KEY
+torch.fx.graph_module._copy_attr tracing:_copy_attr
+torch.jit.RecursiveScriptModule traced:RecursiveScriptModule
+torch.jit.ScriptFunction traced:ScriptFunction
+torch.jit.ScriptModule traced:ScriptModule
+torch.jit.TopLevelTracedModule traced:TopLevelTracedModule
+torch.jit.TracedModule traced:TracedModule
+torch.jit.TracerWarning traced:TracerWarning
+torch.jit.freeze traced:freeze
+torch.jit.optimize_for_inference traced:optimize_for_inference
+torch.jit.run_frozen_optimizations traced:run_frozen_optimizations
+torch.jit.trace traced:trace
+torch.jit.trace_module traced:trace_module
+torch.jit._script.RecursiveScriptModule traced:RecursiveScriptModule
+torch.jit._script.ScriptModule traced:ScriptModule
 torch.load files:load
 torch.save files:save
 torch._utils._rebuild_meta_tensor_no_storage pickles:_rebuild_meta_tensor_no_storage

@@ -393,16 +393,16 @@ for check in CHECKS:
 
 # What PyTorch has and lucid has not is refused where it is used, and named.
 if LUCID:
-    from torch.fx import GraphModule, symbolic_trace
+    from torch.export import ExportedProgram, export
 
     model, x = nn.Linear(1, 1), torch.ones(1)
-    for use, name in ((lambda: torch.jit.trace(model, x), "torch.jit.trace"), (lambda: symbolic_trace(model), "torch.fx.symbolic_trace"),
-                      (lambda: torch.jit.load("x"), "torch.jit.load"), (lambda: GraphModule(model, None), "torch.fx.GraphModule"),
+    for use, name in ((lambda: export(model, (x,)), "torch.export.export"), (lambda: torch.jit.load("x"), "torch.jit.load"),
+                      (lambda: ExportedProgram(model, None), "torch.export.ExportedProgram"),
                       (lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.float32), "torch.quantize_per_tensor"),
                       (lambda: bool(torch.nested.nested_tensor), "torch.nested.nested_tensor")):
         message = raises(use, NotImplementedError)
         assert f"lucid has no {name}" in message and "differences.py" in message, message
-    assert not isinstance(model, GraphModule) and torch.jit.script(model) is model
+    assert not isinstance(model, ExportedProgram) and torch.jit.script(model) is model
 
     # Replays of compiled functions notice what changes in objects of lucid's classes, which bear PyTorch's names.
     dataset = torch.utils.data.TensorDataset(x)

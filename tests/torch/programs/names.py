@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.fx import symbolic_trace
+from torch.export import export
 from torch.nn import *  # noqa: F403
 from torch.nn.modules.utils import _pair
 from torch.utils._pytree import tree_map
@@ -72,18 +72,18 @@ assert not hasattr(torch, "choose_qparams_optimized") and getattr(torch, "choose
 refused = torch.choose_qparams_optimized
 
 
-class Tracer(torch.fx.Tracer):
+class Program(torch.export.ExportedProgram):
     pass
 
 
-for use in (lambda: symbolic_trace(nn.Linear(1, 1)), lambda: refused(torch.eye(3)), Tracer, lambda: torch.jit.trace(len, ())):
+for use in (lambda: export(nn.Linear(1, 1), ()), lambda: refused(torch.eye(3)), Program, lambda: torch.jit.load("x")):
     try:
         use()
     except Refused as error:
         assert "names.py:" in str(error), error
     else:
         raise AssertionError(use)
-assert isinstance(Refused("x"), NotImplementedError) and not isinstance(1, torch.fx.Proxy)
+assert isinstance(Refused("x"), NotImplementedError) and not isinstance(1, torch.export.ExportedProgram)
 
 # Absent names.
 try:

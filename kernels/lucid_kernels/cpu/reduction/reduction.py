@@ -333,11 +333,12 @@ def view_of(x: Array, axis: int | tuple[int, ...] | None, others: bool = False) 
     """
     if (not others and x.dtype.char not in "fd") or not x.flags.c_contiguous or not x.size:
         return None
-    return (1, x.size, 1) if axis is None else _view_of_shape(x.shape, axis)
+    return (1, x.size, 1) if axis is None else view_of_shape(x.shape, axis)
 
 
 @functools.lru_cache(maxsize=1024)
-def _view_of_shape(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> View | None:
+def view_of_shape(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> View | None:
+    """`view_of` of arrays of this shape that they take."""
     axes = (axis,) if isinstance(axis, int) else tuple(sorted(axis))
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
         return None

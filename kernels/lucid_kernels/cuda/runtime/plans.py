@@ -3,7 +3,7 @@
 The first call of an operation with arrays of these shapes and dtypes, these attributes, on this stream is recorded
 (`recording`): which kernels it launches, with which grid and constants, and where the addresses of its arguments, results and
 temporary arrays stand among the parameters. Later calls put the addresses of their arrays there (`native`); results come from
-rings (`recycling`).
+rings (`recycling`), and so does one workspace, in which all temporary arrays lie.
 
 What a plan may depend on is its key: the shape, the dtype, the strides and the alignment of each array, which arrays are the
 same, which are None, all attributes but those that `move`, whether there is `out`, whether convolutions are TF32, the stream and
@@ -39,6 +39,7 @@ MOST_PLANS = 1 << 12  # of an operation; one whose attributes always differ woul
 Kernel = Callable[..., Any]
 _ndarray = cupy.ndarray
 _HALF = 1 << 63
+_ALIGNED = 256  # bytes: where a temporary array may begin
 _PLAIN = frozenset((int, bool, float, str, tuple, type(None), Program,
                     *[type(np.dtype(kind)) for kind in (*"?bBhHilqefdFD", bfloat16)]))
 _stream = cupy.cuda.get_current_stream
@@ -55,7 +56,7 @@ _NUMBERS = frozenset((float, int))
 class Plan:
     """What repeats a call: its program, rings for its new arrays, and what it returns."""
 
-    __slots__ = ("address", "allocator", "flagged", "pick", "program", "ring", "takes")
+    __slots__ = ("address", "allocator", "flagged", "pair", "pick", "program", "ring", "takes")
 
     def __init__(self, program: native.Program, rings: list[recycling.Ring], results: list[tuple[bool, int] | None], many: bool,
                  flagged: bool) -> None:
@@ -69,8 +70,10 @@ class Plan:
         if many and len(places) == 1:
             self.pick = operator.itemgetter(slice(places[0], places[0] + 1 or None))
         self.flagged = flagged
-        #: That of the result, where there is one new array and nothing else.
-        self.ring = rings[0] if results == [(True, 0)] and len(rings) == 1 and not flagged and not many else None
+        #: That of the result, where there is one new array and nothing else; and of the result and a workspace.
+        usual = len(rings) if results == [(True, 0)] and not flagged and not many else 0
+        self.ring = rings[0] if usual == 1 else None
+        self.pair = (*self.takes,) if usual == 2 else None
         self.allocator = _allocator()
 
 
@@ -126,7 +129,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         if status:
                             driver.failed(status, plan.program, functools.partial(run, plan.address, 0, p, bits, address))
                         return result
-        if moves or _several or recording.recorders:
+        if moves or recording.recorders:
             return general(arrays, attributes)
         operands, form = arrays, quick.PLAIN
         others: tuple[tuple[str, Any], ...] = ()
@@ -216,7 +219,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             return kernel(*arrays, **attributes)
         if gaps:
             key += "strides", tuple([None if array._c_contiguous else array.strides for array in given])
-            # Such pointers are not those of the arrays, which `quick` compares.
+            # `quick` compares the pointers of the arrays, which are others.
             if any(pointer != array.data.ptr for pointer, array in zip(pointers, given, strict=True)):
                 key.append("backwards")
         if misaligned & 15:
@@ -249,7 +252,8 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
         return plan.pick((*new, *given, None))
 
     known = {"general": general, "plans": plans, "run": run, "stream": _stream, "allocator": _allocator, "tf32": tf32,
-             "failed": driver.failed, "partial": functools.partial, "flag": launch.error_flag}
+             "several": _several, "device": _device, "failed": driver.failed, "partial": functools.partial,
+             "flag": launch.error_flag}
     return call
 
 
@@ -372,18 +376,48 @@ def _plan(record: recording.Recorder, result: Any, given: list[Any], pointers: l
     program = _program(record, number_of, {id(number): last - 1 - moving.index(name) for name, number in record.moving})
     if program is None:
         return False
-    count, flagged = known + len(made), record.flag is not None
-    after = count + flagged
-    if after + len(moving) + len(parts) >= last - len(moving) - len(parts):
+    new = [place[1] for place in results if place is not None and place[0]]
+    rings = _lay_out(program, made, new, known, record.flag is not None, len(moving), parts, stream)
+    if rings is None:
         return False
-    program.move({last: count, **{last - 1 - place: after + place for place in range(len(moving) + len(parts))}})
-    for place, (number, offset) in enumerate(parts):
-        program.part(after + len(moving) + place, number, offset)
     program.finish()
+    order = {number: place for place, number in enumerate(new)}
+    results = [place if place is None or not place[0] else (True, order[place[1]]) for place in results]
+    return Plan(program, rings, results, many, record.flag is not None)
+
+
+def _lay_out(program: native.Program, made: list[Any], new: list[int], known: int, flagged: bool, moving: int,
+             parts: list[tuple[int, int]], stream: int) -> list[recycling.Ring] | None:
+    """The rings of the new arrays that a call returns, those with the numbers `new` among all that are `made`, and of a workspace
+    for the others, which lie in it one after the other. The pointers of `program` get their places behind the first `known`:
+    the new arrays, the workspace, the flag, what moves, and parts of arrays. None where there are too many.
+    """
     device = _device()
     rings = [recycling.ring(array.shape, array.dtype, stream, device, None if array._c_contiguous else array.strides)
-             for array in made]
-    return Plan(program, rings, results, many, record.flag is not None)
+             for array in (made[number] for number in new)]
+    places = {known + number: place for place, number in enumerate(new, known)}
+    begins, size = {}, 0
+    for number, array in enumerate(made, known):
+        if number not in places:
+            begins[number] = size
+            size += -(-array.nbytes // _ALIGNED) * _ALIGNED
+    work = known + len(new)
+    if begins:
+        rings.append(recycling.workspace(size, stream, device))
+    after = known + len(rings)
+    last, others = native.MOST_POINTERS - 1, moving + len(parts)
+    end = after + flagged + others
+    if known + len(made) >= last - others or end + len(begins) > native.MOST_POINTERS:
+        return None
+    places |= dict(zip(begins, range(end, end + len(begins)), strict=True))
+    program.move({last: after, **places, **{last - 1 - place: after + flagged + place for place in range(others)}})
+    for number, begin in begins.items():
+        program.part(places[number], work, begin)
+    for place, (number, offset) in enumerate(parts, after + flagged + moving):
+        if number in begins:
+            number, offset = work, begins[number] + offset
+        program.part(place, places.get(number, number), offset)
+    return rings
 
 
 def _program(record: recording.Recorder, number_of: Callable[[int], int | None], moving: dict[int, int]) -> native.Program | None:

@@ -30,6 +30,7 @@ def quick(operands, others, arrays, attributes):
         key += "aligned", ({misaligned})
     if {same}:
         key += "same", {first}
+{device}
     try:
         plan = plans.get(key)
     except TypeError:  # an attribute has no hash
@@ -41,6 +42,14 @@ def quick(operands, others, arrays, attributes):
         status = run(plan.address, 0, {pointers} new)
         if status:
             failed(status, plan.program, partial(run, plan.address, 0, {pointers} new))
+        return result
+    if plan.pair is not None:
+        first, second = plan.pair
+        result, new = first()
+        work, beside = second()
+        status = run(plan.address, 0, {pointers} new, beside)
+        if status:
+            failed(status, plan.program, partial(run, plan.address, 0, {pointers} new, beside))
         return result
     results, addresses = [], []
     for take in plan.takes:
@@ -99,7 +108,8 @@ def function(kinds: tuple[type, ...], form: int, known: Mapping[str, Any]) -> Ca
         key=", ".join(key), zeros=_ZEROS[min(form, OUT)], either=" | ".join(pointers),
         misaligned="".join(f"{name} & 15, " for name in pointers),
         same=(" or ".join(pairs) or "False") if len(pairs) < 4 else f"len({{{', '.join(pointers)}}}) < {len(pointers)}",
-        first=_first(pointers), given="".join(f"x{place}, " for place in there))
+        first=_first(pointers), device="    key += (device(),)" if known["several"] else "",
+        given="".join(f"x{place}, " for place in there))
     names = dict(known)
     exec(compile(text, __file__, "exec"), names)
     made: Callable[..., Any] = names["quick"]

@@ -11,6 +11,7 @@ from sys import getrefcount
 from typing import Any
 
 import cupy
+import numpy as np
 
 
 def _usual_limit() -> int:
@@ -29,6 +30,7 @@ _MOST = 128  # arrays of a ring: more than a GPT of twelve layers has of one sha
 #: past. Until then they keep what they have: a step that needs more than the limit asks for the same again.
 _PATIENCE = 4
 _UNIT = 512  # CuPy's pools give multiples of it
+_BYTES = np.dtype(np.uint8)
 
 Key = tuple[Any, ...]
 _rings: dict[Key, Ring] = {}
@@ -142,6 +144,12 @@ def ring(shape: tuple[int, ...], dtype: Any, stream: int, device: int, strides: 
         nbytes = -(-nbytes // _UNIT) * _UNIT
         found = _rings[key] = (_Large if nbytes * _SHARE > LIMIT else Ring)(shape, dtype, nbytes, strides)
     return found
+
+
+def workspace(nbytes: int, stream: int, device: int) -> Ring:
+    """The ring of memory for so many bytes that a call needs until it returns: of few sizes, so that calls share it."""
+    step = max(_UNIT, 1 << max(0, nbytes.bit_length() - 4))  # at most an eighth more
+    return ring((-(-nbytes // step) * step,), _BYTES, stream, device)
 
 
 def idle(device: int) -> int:

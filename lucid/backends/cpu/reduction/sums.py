@@ -72,6 +72,18 @@ def is_row_by_row(x: Array) -> bool:
             and x.flags.c_contiguous and not (x.dtype.char == "f" and _in_sequence(x, 0)) and narrow.transposed(x, 0) is None)
 
 
+def length_of_rows(shape: tuple[int, ...], axis: Any) -> int | None:
+    """How many elements, which lie side by side, `sum` and `mean` add up in one piece for each result, of a large contiguous
+    array of float32 or float64; 0 if all, None if they do it otherwise.
+    """
+    from lucid_kernels.cpu.reduction.fused_totals import is_added_in_one_piece
+
+    if axis is None:
+        return 0
+    view = kernels().view_of_shape(shape, axis)
+    return view[1] if view is not None and view[2] == 1 and is_added_in_one_piece(view[1]) else None
+
+
 def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """The mean; NaN of no elements."""
     few = 0 < x.size < (sizes.SUM_OF_ALL_FROM if axis is None else sizes.SUM_FROM)

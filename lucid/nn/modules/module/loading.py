@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from .... import _dtypes
 from ...._writers import writes
 from ....autograd.grad_mode import no_grad
-from ....autograd.overwrite import refuse_inference, refuse_overlap
+from ....autograd.overwrite import refuse_overlap, refuse_write
 from ....backends import Device, run
 from ....tensor import Tensor, array_behind, version_box
 from ...parameter import Buffer, is_lazy
@@ -95,7 +95,7 @@ class Plan:
                 raise NotImplementedError("Cannot copy out of meta tensor; no data!")
             if value.shape == target.shape:
                 refuse_overlap(target._array)
-                refuse_inference(target)
+                refuse_write(target)
         except RuntimeError as error:
             errors.append(f'While copying the parameter named "{key}", whose dimensions in the model are {target.shape} and '
                           f"whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}.")
