@@ -4,7 +4,7 @@ from __future__ import annotations
 import configparser
 import email.message
 import email.parser
-import importlib.util
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -128,9 +128,9 @@ def test_the_sdist_holds_all_that_is_in_the_repository(distributions: pathlib.Pa
 
 def test_an_editable_install_is_found_from_the_folder_above(tmp_path: pathlib.Path) -> None:
     """Where the clone is a folder `lucid` without modules of its own, which Python would take for a namespace package."""
-    for needed in ("pip", "setuptools"):  # not imported: setuptools exchanges distutils
-        if importlib.util.find_spec(needed) is None:
-            pytest.skip(f"{needed} is not installed")
+    installed = {distribution.name for distribution in importlib.metadata.distributions()}  # to look for a module exchanges distutils
+    if missing := {"pip", "setuptools"} - installed:
+        pytest.skip(f"{missing} are not installed")
     clone, prefix = tmp_path / "lucid", tmp_path / "prefix"
     names = ("pyproject.toml", "build_backend.py", "setup.cfg", "README.md", "LICENSE", "lucid", "kernels/lucid_kernels")
     for name in names:

@@ -95,30 +95,40 @@ def _markdown(docstring: str, links: dict[str, str]) -> str:
 
 
 @functools.cache
-def _uses() -> dict[str, collections.Counter[str]]:
-    """For each word after a dot or a quotation mark in the tests, how often each file has it."""
+def _uses(pattern: str) -> dict[str, collections.Counter[str]]:
+    """For each word of a pattern in the tests and their table of operations, how often each file has it."""
     words: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    for path in (ROOT / "tests").rglob("test_*.py"):
+    for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "tests" / "ops" / "table").glob("*.py")]:
         file = path.relative_to(ROOT).as_posix()
-        for word in re.findall(r"""[.'"]([A-Za-z_]\w+)""", path.read_text(encoding="utf-8")):
+        for word in re.findall(pattern, path.read_text(encoding="utf-8")):
             words[word][file] += 1
     return words
 
 
-def _tests(name: str) -> list[str]:
-    """The test files that name it most often."""
-    return [file for file, _ in _uses()[name.rpartition(".")[2]].most_common(MOST_TESTS)]
+def _tests(item: names.Public) -> list[str]:
+    """The test files that name it most often: after a dot or a quotation mark, or anywhere, or what it does without writing its
+    input; else the one that runs its example.
+    """
+    name = item.name.rpartition(".")[2]
+    attribute, word = r"""[.'"]([A-Za-z_]\w+)""", r"\b([A-Za-z_]\w{4,})"
+    for pattern, text in ((attribute, name), (word, name), (attribute, name.rstrip("_"))):
+        found = _uses(pattern).get(text)
+        if found:
+            return [file for file, _ in found.most_common(MOST_TESTS)]
+    return ["tests/docs/test_examples.py"] if ">>>" in (inspect.getdoc(item.value) or "") else []
 
 
 def _source(value: Any) -> tuple[str, str]:
-    """Where it stands, and its text; empty where Python has none."""
-    try:
-        value = inspect.unwrap(value)
-        lines, first = inspect.getsourcelines(value)
-        path = pathlib.Path(inspect.getsourcefile(value) or "").relative_to(ROOT).as_posix()
-    except (OSError, TypeError, ValueError):
-        return "", ""
-    return f"{path}:{max(first, 1)}", "".join(lines)
+    """Where it stands, or its class does, and the text; empty where Python has none."""
+    value = inspect.unwrap(value)
+    for found in (value, type(value)):
+        try:
+            lines, first = inspect.getsourcelines(found)
+            path = pathlib.Path(inspect.getsourcefile(found) or "").relative_to(ROOT).as_posix()
+        except (OSError, TypeError, ValueError):
+            continue
+        return f"{path}:{max(first, 1)}", "".join(lines)
+    return "", ""
 
 
 def _fenced(text: str, language: str) -> str:
@@ -175,7 +185,7 @@ def page(item: names.Public, links: dict[str, str], documented: dict[int, str]) 
         parts.append("Also " + ", ".join(f"`{alias}`" for alias in item.aliases) + ".\n")
     if item.kind == "class":
         parts.append(_members(item, links, documented))
-    tests = _tests(item.name)
+    tests = _tests(item)
     if tests:
         parts.append("**Tests** that use it: " + ", ".join(f"`{file}`" for file in tests) + "\n")
     if source:
