@@ -17,7 +17,7 @@ from lucid.data import DataLoader
 from lucid.nn import GELU, ReLU, TransformerEncoder, TransformerEncoderLayer, functional
 from lucid.nn.modules.module import Module, call
 from lucid.nn.modules.module.registry import Registry
-from lucid.nn.parameter import Buffer, Parameter
+from lucid.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from lucid.ops.creation.types import TensorType
 from lucid.optim import optimizer
 from lucid.optim.swa_utils import AveragedModel
@@ -150,7 +150,8 @@ def turn_on() -> None:
         _set(named, "__repr__", _named)
         _set(named, "__str__", _named)
     _set(TensorType, "__repr__", lambda cls: f"<class 'torch.{'cuda.' if cls._place == 'gpu' else ''}{cls.__name__}'>")
-    _set(Parameter, "__module__", "torch.nn.parameter")
+    for of_parameter in (Parameter, UninitializedParameter, UninitializedBuffer):
+        _set(of_parameter, "__module__", "torch.nn.parameter")
     for module, names in modules().items():
         for name, kind in names.items():
             if kind == "here":
