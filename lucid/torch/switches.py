@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from lucid import _determinism, _dtypes, _format
+from lucid._hooks import RemovableHandle
 from lucid._layout import Layout
 from lucid.amp.autocast_mode import is_autocast_enabled
 from lucid.autograd import freeing
@@ -15,6 +16,7 @@ from lucid.backends import device as devices
 from lucid.backends.memory_format import MemoryFormat
 from lucid.data import DataLoader
 from lucid.nn import GELU, ReLU, TransformerEncoder, TransformerEncoderLayer, functional
+from lucid.nn.modules.lazy import LazyModuleMixin
 from lucid.nn.modules.module import Module, call
 from lucid.nn.modules.module.registry import Registry
 from lucid.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -150,6 +152,9 @@ def turn_on() -> None:
         _set(named, "__repr__", _named)
         _set(named, "__str__", _named)
     _set(TensorType, "__repr__", lambda cls: f"<class 'torch.{'cuda.' if cls._place == 'gpu' else ''}{cls.__name__}'>")
+    _set(LazyModuleMixin, "_lazy_load_hook", state._lazy_load_hook)
+    _set(LazyModuleMixin, "__setstate__", state.restore_lazy)
+    _set(RemovableHandle, "__module__", "torch.utils.hooks")
     for of_parameter in (Parameter, UninitializedParameter, UninitializedBuffer):
         _set(of_parameter, "__module__", "torch.nn.parameter")
     for module, names in modules().items():
