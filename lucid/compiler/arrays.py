@@ -54,7 +54,7 @@ class Arrays:
             self._place(t._array, t, "state")
             if t._grad is not None:
                 self._place(t._grad._array, t, "grad")
-        for number, t in enumerate(self.arguments):
+        for number, t in reversed([*enumerate(self.arguments)]):  # one that is given twice is the first
             if id(t._array) in self._places and self._places[id(t._array)][0] is t._array:
                 self.refuse("an argument is also a tensor that the function sees otherwise")
             self._set(t._array, ("arg", number))

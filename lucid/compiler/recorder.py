@@ -484,9 +484,9 @@ class Recorder(Arrays):
 
     def _needs_the_call(self, node: Any) -> bool:
         """Whether a backward from `node` needs something of this very call: what its graph has saved, an argument, or a tensor
-        that the call has made.
+        that the call has made. Of a function that computes gradients itself others are let be.
         """
-        watched = set(map(id, self._watched))
+        watched = set(map(id, self._watched)) if self.differentiates else ()
         seen, stack = set(), [node]
         while stack:
             node = stack.pop()

@@ -43,7 +43,8 @@ _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))  # of dicts; those of other mappings are objects of Python
+_DICT: dict[Any, Any] = {}
+_VIEWS = (type(_DICT.keys()), type(_DICT.values()), type(_DICT.items()))  # those of other mappings are objects of Python
 _ATOMS = frozenset((*PLAIN, types.CodeType, object))  # which lead nowhere; the last one is of what is missing
 
 

@@ -159,3 +159,16 @@ def test_a_loss_without_a_gradient_beside_products(device):
         assert loss.item() == F.cross_entropy(x, target).item()
         assert square.tolist() == (x * x).tolist()
     assert compiled._replays == 2
+
+
+def test_a_tensor_that_is_given_twice_and_written(device):
+    def f(x, y):
+        x.add_(1)
+        return x * y
+
+    compiled = lucid.compile(f, fullgraph=True)
+    for number in range(5):
+        x = lucid.full((2,), float(number), device=device)
+        assert compiled(x, x if number < 4 else x.detach()).tolist() == [(number + 1) ** 2] * 2
+        assert x.tolist() == [number + 1] * 2
+    assert compiled._replays >= 2

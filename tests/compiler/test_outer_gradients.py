@@ -497,6 +497,19 @@ def test_arguments_get_gradients_through_graphs_that_have_saved_nothing(device, 
     check(program, True)
 
 
+def test_hooks_of_a_result_are_of_one_call(device):
+    w = lucid.ones(2, device=device).requires_grad_()
+    compiled = lucid.compile(lambda: w + 1)
+    for number in range(6):
+        w.grad = None
+        y = compiled()
+        if number == 3:
+            y.register_hook(lambda g: g * 10)
+        y.sum().backward()
+        assert w.grad.tolist() == [10.0 if number == 3 else 1.0] * 2
+    assert compiled._replays > 1
+
+
 def test_a_loss_that_leads_to_an_argument_still():
     def program(compiled):
         @compiled
