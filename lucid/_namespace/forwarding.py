@@ -73,7 +73,7 @@ def asking(function: Function) -> Function:
     usual = named and code.co_argcount and not code.co_flags & _VARIADIC
     made: Any = functools.wraps(function)(forwarding(function, function, False, False) if usual else _asking_any(function))
     made.asks_for = function
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _asking_any(function: Function) -> Function:

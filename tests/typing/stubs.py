@@ -248,7 +248,8 @@ def names(module: str) -> str:
     for name in public:
         value = getattr(space, name)
         function, found = plain(value), lazy.get(name, "")
-        as_written = value is function and not hasattr(function, "__wrapped__") and (name in sources or found)
+        own = getattr(function, "asks_for", function)  # which asks classes that are no tensors first, and else is as it was
+        as_written = value is function and not hasattr(own, "__wrapped__") and (name in sources or found)
         if inspect.isfunction(function) and not as_written:
             rest.append(_definition(name, function, imports, False))
         elif name in sources:
