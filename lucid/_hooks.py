@@ -65,10 +65,10 @@ class RemovableHandle:
 
     def __getstate__(self) -> tuple[Any, ...]:
         # The registries themselves: a copy of the module and a copy of the handle then share theirs.
-        return self.id, self.hooks_dict_ref(), [reference() for reference in self.extra_dict_ref]
+        return self.hooks_dict_ref(), self.id, tuple(reference() for reference in self.extra_dict_ref)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.id, hooks, extras = state
+        hooks, self.id, extras = state
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
         self.hooks_dict_ref = _reference(hooks)
         self.extra_dict_ref = tuple(map(_reference, extras))

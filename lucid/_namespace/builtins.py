@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from .forwarding import asking
+from .forwarding import asking, takes_tensors
 from .keywords import with_all_keywords
 
 #: The functions of PyTorch's own namespace that are written in Python.
@@ -44,10 +44,10 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
 
 
 def _public(function: Any, module: str, name: str) -> Any:
-    own = asking(with_all_keywords(function))
+    own = with_all_keywords(function)
     if module == "lucid" and name in PYTHON:
-        return own
-    made: Any = functools.update_wrapper(_Function(own), function)
+        return asking(own) if takes_tensors(function) else own
+    made: Any = functools.update_wrapper(_Function(asking(own)), function)
     made.__module__, made.__name__, made.__qualname__ = module, name, name
     made.__reduce_ex__ = lambda protocol: name  # pickled by its name, as functions are
     return made

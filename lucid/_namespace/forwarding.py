@@ -7,6 +7,7 @@ templates, as compiling one for each function would take long at import.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -62,6 +63,17 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool, writ
     made = FunctionType(renamed(template, plain.__name__, names), known, plain.__name__, tuple(usual[:count]))
     made.__kwdefaults__ = {**keyword_defaults, **({"out": None} if out else {})}
     return made
+
+
+_OPERANDS = ("other", "exponent", "min", "max", "value", "operands", "args")  # that may be tensors, whatever their annotation
+
+
+def takes_tensors(function: Function, after: int = 0) -> bool:
+    """Whether parameters of `function`, `after` so many, may be tensors."""
+    plain = inspect.unwrap(function)
+    annotations, count = plain.__annotations__, plain.__code__.co_argcount
+    names = [name for name in annotations if name != "return" and name not in plain.__code__.co_varnames[:min(after, count)]]
+    return any("Tensor" in str(annotations[name]) or name in _OPERANDS for name in names)
 
 
 def asking(function: Function) -> Function:

@@ -52,9 +52,9 @@ def is_conjugate(tensor: Tensor) -> bool:
 def refuse_write(target: Tensor) -> None:
     """Raise RuntimeError if `target` was made in `inference_mode`, and this is outside, or is a complex conjugate."""
     if is_conjugate(target):
-        raise RuntimeError("Inplace update to a complex conjugate (of conj, mH, H or adjoint, or a view of one), which has memory "
-                           "of its own here: the tensor whose conjugate it is would not change, as it does in PyTorch. Write the "
-                           "conjugate to that tensor, or take conj_physical(), or resolve_conj(), of it, which both copy.")
+        raise RuntimeError("Inplace update to a complex conjugate (of conj, mH, H or adjoint, or a view of one), which has "
+                           "memory of its own here: the tensor whose conjugate it is would not change, as it does in PyTorch. "
+                           "Write the conjugate to that tensor, or take conj_physical(), or resolve_conj(), of it: both copy.")
     if target.is_inference() and not grad_mode.get() & INFERENCE:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
                            "a normal tensor before doing inplace update.")

@@ -68,6 +68,9 @@ class Plan:
         self._keeps_nodes = any(output[0] == "tensor" and output[2] is not None for output in events[recorder.end][1])
         before = recorder._before
         tensors = [t for t in tensors if id(t) not in gone]
+        used = {*map(id, recorder.state)}
+        #: Tensors that no kernel gets, of which the shape may have been asked for.
+        self._beside = [(t, _outline(before[id(t)][0])) for t in tensors if id(t) not in used]
         self._present = [(t, layout(before[id(t)][2])) for t in tensors if before[id(t)][1] is not None]
         self._absent = [t for t in tensors if before[id(t)][1] is None and t._node is not None]
         self._own = frozenset(id(array) for _, array in self._fixed)
@@ -157,6 +160,7 @@ class Plan:
         tests = [f"not any({name(empty)})"] if empty else []  # one look at all: a module has a dozen
         tests += [as_test(place, name) for place in self._places if not is_empty(place)]
         tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
+        tests += [f"{name(_outline)}({name(t)}._array) == {name(outline)}" for t, outline in self._beside]
         for tensor, node, hooks in self._traits:
             tests.append(f"{name(tensor)}._node is {name(node)}")
             if node is not None:
@@ -212,6 +216,9 @@ class Plan:
                 return False
         for tensor, array in self._fixed:
             if tensor._array is not array:
+                return False
+        for tensor, outline in self._beside:
+            if _outline(tensor._array) != outline:
                 return False
         for tensor, node, hooks in self._traits:
             now = tensor._node
@@ -369,6 +376,11 @@ class Plan:
 
 def _nothing() -> None:
     """In the place of a weak reference, as if to what is gone."""
+
+
+def _outline(array: Any) -> tuple[Any, ...]:
+    """What can be asked of a tensor with this array, whatever it is made of, but for its elements."""
+    return array.__class__, array.shape, array.dtype, getattr(array, "strides", None)
 
 
 def _hooks(tensor: Tensor) -> tuple[int, ...]:

@@ -6,12 +6,16 @@ numbers, strings and the like by value.
 """
 from __future__ import annotations
 
+import array
 import functools
+import gc
 import operator
 import sys
+import threading
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,7 @@ _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))  # of dicts; those of other mappings are objects of Python
 _ATOMS = frozenset((*PLAIN, types.CodeType, object))  # which lead nowhere; the last one is of what is missing
 
 
@@ -128,11 +133,21 @@ def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
         return f"{name(_steps)}({name(container)}, {name(content)})"
     if get is _bytes:
         return f"{name(container)}.tobytes() == {name(content)}"
+    if get is _copied:
+        return f"bytes({name(container)}) == {name(content)}"
     return f"{name(get)}({name(container)}, {name(key)}) is {name(content)}"
 
 
-def _bytes(array: np.ndarray, key: Any) -> Any:
+def _bytes(array: Any, key: Any) -> Any:
     return array.tobytes()
+
+
+def _copied(buffer: Any, key: Any) -> Any:
+    return bytes(buffer)
+
+
+def _value(variable: ContextVar[Any], key: Any) -> Any:
+    return variable.get(_MISSING)
 
 
 def _stepped(optimizer: Optimizer, key: Any) -> Any:
@@ -168,6 +183,7 @@ class Environment:
         self._seen: dict[int, Any] = {}
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # of tensors
         self._waiting: list[Any] = list(roots)
+        self._modules: set[int] = set()  # that are being looked at
         self._visits: dict[type, Callable[[Any], None]] = {}
         seen, waiting, visits = self._seen, self._waiting, self._visits
         while waiting:
@@ -203,9 +219,11 @@ class Environment:
             (PLAIN, _nothing), (Tensor, self._tensor), (Module, self._module), (Optimizer, self._optimizer),
             (LRScheduler, self._scheduler),
             (GradScaler, _nothing),  # its steps are called as they are too, and its scale is asked for
-            (dict, self._dict), (tuple, self._waiting.extend), ((list, deque), self._list), ((set, frozenset), self._set),
+            ((dict, types.MappingProxyType), self._dict), (_VIEWS, self._view), (tuple, self._waiting.extend),
+            ((list, deque), self._list), ((set, frozenset), self._set),
             (types.FunctionType, self._function), (types.MethodType, self._method), (functools.partial, self._partial),
-            (type, self._class), (np.ndarray, self._array), (types.ModuleType, _nothing))
+            (type, self._class), ((np.ndarray, array.array), self._array), ((bytearray, memoryview), self._buffer),
+            (ContextVar, self._context_variable), (threading.local, self._local), (types.ModuleType, _nothing))
             if isinstance(value, classes)), self._instance)
         self._visits[value.__class__] = found
         return found
@@ -223,17 +241,22 @@ class Environment:
     def _optimizer(self, optimizer: Optimizer) -> None:  # its steps are called by replays as they are
         params = _stepped(optimizer, None)
         self.places.append((_stepped, optimizer, None, params))
+        for name in ("step", "zero_grad"):  # an object's own, in the place of its class's
+            self._place(_entry, vars(optimizer), name)
         self._waiting += params
 
     def _scheduler(self, scheduler: LRScheduler) -> None:
         self._waiting.append(scheduler.optimizer)
 
-    def _dict(self, container: dict[Any, Any]) -> None:
+    def _dict(self, container: Any) -> None:
         self.places.append((_members, container, None, _members(container, None)))
         for key, content in [*container.items()]:
             self.places.append((_entry, container, key, content))
             if content.__class__ not in _ATOMS:
                 self._waiting.append(content)
+
+    def _view(self, view: Any) -> None:
+        self._waiting += gc.get_referents(view)  # the dict: `view.mapping` is another object each time
 
     def _list(self, container: Any) -> None:
         self.places.append((_length, container, None, len(container)))
@@ -268,32 +291,43 @@ class Environment:
                 for name, content in list(vars(base).items()):
                     if name.startswith("__") and not isinstance(content, types.FunctionType):
                         continue
-                    content = getattr(content, "__func__", content)  # of static and class methods
+                    self._place(_class_entry, base, name)
                     if isinstance(content, property):
                         self._waiting += filter(None, (content.fget, content.fset))
-                    elif isinstance(content, types.FunctionType):
-                        self._waiting.append(content)
-                    else:
-                        self._place(_class_entry, base, name)
+                    elif isinstance(content, (staticmethod, classmethod)):
+                        self._waiting.append(content.__func__)
+        if type(kind) is not type:
+            self._waiting.append(type(kind))
 
-    def _array(self, array: np.ndarray) -> None:
-        if array.size > _LARGE:
-            raise Unwatchable("the function sees a large NumPy array, whose elements may change")
+    def _array(self, array: Any) -> None:
+        if (array.size if isinstance(array, np.ndarray) else len(array)) > _LARGE:
+            raise Unwatchable("the function sees a large array that is no tensor, whose elements may change")
         self.places.append((_bytes, array, None, _bytes(array, None)))
+
+    def _buffer(self, buffer: bytearray | memoryview) -> None:
+        if memoryview(buffer).nbytes > _LARGE:
+            raise Unwatchable(f"the function sees a large {type(buffer).__name__}, whose elements may change")
+        self.places.append((_copied, buffer, None, _copied(buffer, None)))
+
+    def _context_variable(self, variable: ContextVar[Any]) -> None:
+        self._place(_value, variable, None)
+
+    def _local(self, local: threading.local) -> None:
+        self._waiting.append(vars(local))  # of this thread
 
     def _instance(self, value: Any) -> None:
         if isinstance(value, Iterator):
             raise Unwatchable(f"the function sees an iterator, a {type(value).__name__}, which gives something else each time")
         if _is_opaque(type(value)) or isinstance(value, Generator):
             return
-        inner = getattr(value, "_compiled_function", None)
-        if inner is not None:
-            self._waiting.append(inner)
+        state = getattr(value, "__dict__", None)
+        if not isinstance(state, dict):
+            state = {}
+        if "_compiled_function" in state:
+            self._waiting.append(state["_compiled_function"])
             return
         self._waiting.append(type(value))
-        state = getattr(value, "__dict__", None)
-        if isinstance(state, dict):
-            self._waiting.append(state)
+        self._waiting.append(state)
         for base in type(value).__mro__:
             slots = vars(base).get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
@@ -306,22 +340,20 @@ class Environment:
             self._waiting.append(original)
             if function.__code__.co_filename.startswith(_HERE):  # a wrapper of lucid's, such as of `fuse`, and what it has kept
                 return
+        names = _names(function.__code__)
         for cell in function.__closure__ or ():
             self._place(_cell, cell, None)
+            self._read_module(_cell(cell, None), names)
         if is_foreign(function.__module__ if "__name__" in function.__globals__ else _module_of(function)):
             return
         if function.__dict__:
             self._waiting.append(function.__dict__)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._place(_attribute, function, name)
-        names = _names(function.__code__)
         variables = function.__globals__
         for name in names & variables.keys():
-            content = variables[name]
             self._place(_entry, variables, name)
-            if isinstance(content, types.ModuleType) and not is_foreign(content.__name__):
-                for inner in names & vars(content).keys():
-                    self._place(_entry, vars(content), inner)
+            self._read_module(variables[name], names)
         if names & _STEPPING:  # what schedulers change is read by the function itself
             for stepper in [v for v in [*self._seen.values(), *self._waiting] if isinstance(v, (Optimizer, LRScheduler))]:
                 self._options(stepper)
@@ -329,6 +361,15 @@ class Environment:
                 self._options(_cell(cell, None))
             for name in names & variables.keys():
                 self._options(variables[name])
+
+    def _read_module(self, module: Any, names: set[str]) -> None:
+        """Look at what code that reads these names may read of a module, and of modules in it."""
+        if isinstance(module, types.ModuleType) and not is_foreign(module.__name__) and id(module) not in self._modules:
+            self._modules.add(id(module))
+            for name in names & vars(module).keys():
+                self._place(_entry, vars(module), name)
+                self._read_module(vars(module)[name], names)
+            self._modules.discard(id(module))
 
     def _options(self, stepper: Any) -> None:
         optimizer = stepper

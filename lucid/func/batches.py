@@ -1,11 +1,12 @@
 """`vmap`: a function of single examples as one of batches."""
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._layout import strided
+from .._layout import sparse_coo, strided
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..autograd.lifting import into_batch, out_of_batch
 from ..autograd.transforms import entered
@@ -21,13 +22,15 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     `func` sees tensors without that dimension, which is `in_dims` of each argument: an int, None for an argument that is the
     same for all, or a container of those as the arguments are. `out_dims` are the places of the new dimension in the results.
-    Operations compute all slices at once; one without a rule takes them in turn, and warns about that.
+    Operations compute all slices at once; one without a rule takes them in turn, and warns about that. Over a sparse tensor of
+    layout COO, `func` runs for one slice after the other, and sees each as it is; its results may be sparse.
 
     `randomness` is what random operations do: 'error', the 'same' numbers for all slices, or 'different' ones. At most
     `chunk_size` slices are computed at a time. Transforms nest in any order.
 
     Raises ValueError for arguments that do not fit `in_dims`, lengths that differ, and results that are no tensors; RuntimeError
-    where `func` looks at elements (`if x > 0`, `item()`), and for results whose shapes would depend on them.
+    where `func` looks at elements (`if x > 0`, `item()`), and for results whose shapes would depend on them. Over sparse tensors
+    also for the randomness 'same', a batch of size 0, and the layouts of matrices (CSR and CSC).
 
     >>> rows = lucid.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> lucid.vmap(lucid.dot)(rows, rows)
@@ -44,6 +47,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, dims, spec, size = _inputs(func, in_dims, args)
+        if any(dim is not None and leaf.layout is not strided for leaf, dim in zip(leaves, dims, strict=True)):
+            return _in_turn(func, leaves, dims, spec, size, out_dims, randomness, kwargs)
         if chunk_size is None or chunk_size >= size:
             return _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs)
         parts = []
@@ -85,7 +90,7 @@ def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tu
         if not -leaf.ndim <= dim < leaf.ndim:
             raise ValueError(f"{name}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.ndim} "
                              f"so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}.")
-        if leaf.layout is not strided:
+        if leaf.layout not in (strided, sparse_coo):
             raise RuntimeError(f"{name}: Got in_dim={dim} for a tensor of layout {leaf.layout}, over which vmap cannot go; pass "
                                "it with the in_dim None, or make it dense with to_dense().")
         dims.append(dim % leaf.ndim)
@@ -96,6 +101,26 @@ def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tu
         raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
                          f"{sizes} for the mapped dimension")
     return leaves, dims, spec, sizes[0]
+
+
+def _in_turn(func: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[int | None], spec: TreeSpec, size: int,
+             out_dims: Any, randomness: str, kwargs: dict[str, Any]) -> Any:
+    """`_run` for one slice after the other, which each are what the function sees: a batch of sparse tensors has no array that
+    hides the dimension, as their slices keep different places.
+    """
+    if randomness == "same":
+        raise RuntimeError("vmap: randomness='same' is not supported over sparse tensors, whose slices are computed in turn")
+    if not size:
+        raise RuntimeError("vmap: over sparse tensors there is nothing to compute for a batch of size 0")
+    parts = []
+    for number in range(size):
+        level = Level(1, randomness)
+        given = [leaf if dim is None else leaf.select(dim, number) for leaf, dim in zip(leaves, dims, strict=True)]
+        with entered(level) if randomness == "error" else contextlib.nullcontext():  # in which random operations raise
+            flat, built = tree_flatten(func(*tree_unflatten(given, spec), **kwargs))
+        found = [_result(func, output, dim, None) for output, dim in zip(flat, _out_dims(func, out_dims, built), strict=True)]
+        parts.append(tree_unflatten(found, built))
+    return _joined(func, parts, out_dims)
 
 
 def _run(func: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[int | None], spec: TreeSpec, size: int, out_dims: Any,
@@ -130,7 +155,8 @@ def _out_dims(func: Callable[..., Any], out_dims: Any, spec: TreeSpec) -> list[A
     return found
 
 
-def _result(func: Callable[..., Any], output: Any, dim: Any, level: Level) -> Any:
+def _result(func: Callable[..., Any], output: Any, dim: Any, level: Level | None) -> Any:
+    """The result with the batch of `level`, or None for that of one slice alone, as dimension `dim`."""
     if dim is None:
         if isinstance(output, Tensor) and level in levels_of(output._array):
             raise ValueError(f"vmap({name_of(func)}, ...): `{name_of(func)}` can not return a BatchedTensor when out_dim is None")
@@ -141,7 +167,7 @@ def _result(func: Callable[..., Any], output: Any, dim: Any, level: Level) -> An
     ndim = output.ndim + 1
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
-    return out_of_batch(output, dim % ndim, level)
+    return output.unsqueeze(dim % ndim) if level is None else out_of_batch(output, dim % ndim, level)
 
 
 def _joined(func: Callable[..., Any], parts: Sequence[Any], out_dims: Any) -> Any:

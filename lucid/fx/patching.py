@@ -5,7 +5,7 @@ import builtins
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from . import naming
 from .proxy import first_proxy
@@ -13,11 +13,12 @@ from .proxy import first_proxy
 __all__ = ["Patches", "recorded_if_traced", "wrap", "wrapped_functions"]
 
 _ABSENT: Any = object()
+_Wrapped = TypeVar("_Wrapped", bound="str | Callable[..., Any]")
 #: By the dictionary of a module, as its identity, and a name: the dictionary.
 wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}
 
 
-def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
+def wrap(fn_or_name: _Wrapped) -> _Wrapped:
     """Record calls of a function of the calling module as a whole, instead of looking into it: for a function of which control
     flow depends on values, or a builtin such as `len`. At the top of a module, with its name, or as a decorator.
 

@@ -329,6 +329,7 @@ class UninitializedTensorMixin:
     __slots__ = ()
     cls_to_become: type[Tensor]
     requires_grad: bool
+    _pickled_with_memory: bool
 
     @property
     def _array(self) -> Any:
@@ -379,13 +380,15 @@ class UninitializedTensorMixin:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            make, arguments, attributes = self.__reduce_ex__(4)
+            make, arguments = self.__reduce_ex__(4)[:2]
             memo[id(self)] = result = make(*arguments)
-            result.__dict__.update(copy.deepcopy(attributes, memo))
+            result.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return type(self), (self.requires_grad, self.data.device, self.data.dtype), self.__dict__
+        made = type(self), (self.requires_grad, self.data.device, self.data.dtype)
+        kept = self.__dict__ and self._pickled_with_memory  # PyTorch's have no more than that
+        return (*made, self.__dict__) if kept else made
 
 
 def _of_empty(name: str) -> Any:

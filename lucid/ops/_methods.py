@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from inspect import isfunction, unwrap
+from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
 from .._namespace.foreign import asked_from, refused
-from .._namespace.forwarding import asking, writing
+from .._namespace.forwarding import asking, takes_tensors, writing
 from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
 from ..autograd.overwrite import refuse_shared
@@ -29,7 +29,6 @@ from ._out import method as as_method
 families: list[ModuleType] = []
 
 
-_OPERANDS = ("other", "exponent", "min", "max", "value")  # that may be tensors, whatever their annotation
 #: The factors that PyTorch, by signatures that are deprecated, also takes before the other arguments.
 _FACTORS_FIRST = {"add": ("alpha",), "sub": ("alpha",), "addcmul": ("value",), "addcdiv": ("value",),
                   **dict.fromkeys(("addmm", "addbmm", "addmv", "addr", "baddbmm"), ("beta", "alpha"))}
@@ -79,10 +78,7 @@ def comparing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as a method: with all keywords, and where it takes other tensors, asking the classes of what it refuses."""
     method = with_all_keywords(function)
-    names = unwrap(function).__code__.co_varnames[1:]
-    annotations = getattr(function, "__annotations__", {})
-    takes_tensors = any(name in _OPERANDS or "Tensor" in str(annotations.get(name)) for name in names)
-    return asking(method) if takes_tensors else method
+    return asking(method) if takes_tensors(function, 1) else method
 
 
 def register(name: str) -> None:

@@ -10,6 +10,7 @@ operations.
 `_multi_tensor`: a step of many parameters with one kernel.
 `_gpu`: the same on a GPU, for all optimizers but `adafactor`, `lbfgs` and `muon`.
 `_captured`: that in a CUDA graph.
+`_functional`: the steps as functions, such as `adam.adam`, of the modules with PyTorch's.
 `_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.
 
 >>> w = nn.Parameter(lucid.tensor([3.0]))

@@ -115,16 +115,20 @@ class ComposedOptimizer(Optimizer):
             if pairs.__class__ is _gpu.Collected:
                 _gpu.step_again(self, group, pairs)
                 continue
-            left: Sequence[tuple[Tensor, Tensor]] = pairs
-            if self._takes_sparse:
-                left = pairs = self._without_sparse(group, pairs)
-            if self._rule and not group.get("differentiable"):
-                left = _gpu.step(self, group, pairs, number)
-                if left:
-                    left = _gpu.unscaled(self, group, left)
-            if left:
-                self._update_group(group, left)
+            self._take(number, group, pairs)
         return loss
+
+    def _take(self, number: int, group: Group, pairs: list[tuple[Tensor, Tensor]]) -> None:
+        """Take the step of a group, by its number, with these (parameter, gradient) pairs."""
+        left: Sequence[tuple[Tensor, Tensor]] = pairs
+        if self._takes_sparse:
+            left = pairs = self._without_sparse(group, pairs)
+        if self._rule and not (group.get("differentiable") or self.defaults.get("differentiable")):
+            left = _gpu.step(self, group, pairs, number)
+            if left:
+                left = _gpu.unscaled(self, group, left)
+        if left:
+            self._update_group(group, left)
 
     def _repeat(self, number: int, group: Group) -> _gpu.Collected | None:
         repeated = self.__dict__.get("_repeated", {}).get(number)

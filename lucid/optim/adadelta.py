@@ -7,6 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
+from ._functional import Tensors, take_step
 from .optimizer import Group
 
 
@@ -57,3 +58,23 @@ class Adadelta(ComposedOptimizer):
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
         return (float(group["lr"]),), chosen(group, "rho", "eps", "weight_decay")
+
+
+def adadelta(params: Tensors, grads: Tensors, square_avgs: Tensors, acc_deltas: Tensors, state_steps: Tensors,
+             capturable: bool = False, foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False,
+             *, lr: float, rho: float, eps: float, weight_decay: float, maximize: bool) -> None:
+    """A step of `Adadelta` with lists of parameters, gradients and the state of each: 'square_avg', 'acc_delta' and 'step', all
+    written in place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.adadelta.adadelta([w], [lucid.ones(1)], [lucid.ones(1)], [lucid.zeros(1)], [step],
+    ...     lr=1.0, rho=0.5, eps=1.0, weight_decay=0.0, maximize=False)
+    >>> w, step
+    (Tensor([0.2929], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(Adadelta, params, grads, {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps},
+              differentiable=differentiable, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+              capturable=capturable)

@@ -7,6 +7,7 @@ from typing import Any
 from ..ops.creation.creation import full_like
 from ..tensor import Tensor, wrap
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
+from ._functional import Tensors, take_step
 from .optimizer import Group, check_options
 
 
@@ -82,3 +83,23 @@ class Adagrad(ComposedOptimizer):
         add_into(total, wrap(places.with_values((values * values)._array)))
         scale = total.sparse_mask(grad).values().sqrt() + group["eps"]
         add_into(param, wrap(places.with_values((values / scale)._array)), -rate)
+
+
+def adagrad(params: Tensors, grads: Tensors, state_sums: Tensors, state_steps: Tensors, fused: bool | None = None,
+            grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_sparse_grad: bool = False,
+            foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False, *, lr: float,
+            weight_decay: float, lr_decay: float, eps: float, maximize: bool) -> None:
+    """A step of `Adagrad` with lists of parameters, gradients and the state of each: 'sum' and 'step', all written in place.
+
+    `foreach`, `has_complex` and `has_sparse_grad` change nothing. Raises RuntimeError for counts of steps that are no tensors and
+    gradients that do not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.adagrad.adagrad([w], [lucid.ones(1)], [lucid.zeros(1)], [step],
+    ...     lr=0.5, weight_decay=0.0, lr_decay=0.0, eps=0.0, maximize=False)
+    >>> w, step
+    (Tensor([0.5], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(Adagrad, params, grads, {"sum": state_sums, "step": state_steps},
+              differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf, fused=fused, lr=lr,
+              weight_decay=weight_decay, lr_decay=lr_decay, eps=eps, maximize=maximize)

@@ -8,6 +8,7 @@ from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, count, decayed, new_number
+from ._functional import Tensors, take_step
 from ._multi_tensor import step_together
 from .optimizer import Group, check_options
 
@@ -121,3 +122,27 @@ class Adam(ComposedOptimizer):
             square = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"].clone(), square))
         root = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
         param.sub_(mean / root, alpha=lr / (1 - beta1**step))
+
+
+def adam(params: Tensors, grads: Tensors, exp_avgs: Tensors, exp_avg_sqs: Tensors, max_exp_avg_sqs: Tensors,
+         state_steps: Tensors, foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+         fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+         has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: float | Tensor,
+         beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool) -> None:
+    """A step of `Adam` with lists of parameters, gradients and the state of each: 'exp_avg', 'exp_avg_sq', 'max_exp_avg_sq' and
+    'step', all written in place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.adam.adam([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.zeros(1)], [], [step],
+    ...     amsgrad=False, beta1=0.9, beta2=0.5, lr=0.5, weight_decay=0.0, eps=0.0, maximize=False)
+    >>> w, step
+    (Tensor([0.5], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(Adam, params, grads,
+              {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "max_exp_avg_sq": max_exp_avg_sqs, "step": state_steps},
+              differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf, fused=fused, capturable=capturable,
+              decoupled_weight_decay=decoupled_weight_decay, amsgrad=amsgrad, betas=(beta1, beta2), lr=lr,
+              weight_decay=weight_decay, eps=eps, maximize=maximize)

@@ -8,6 +8,7 @@ from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, chosen, count, decayed, new_number
+from ._functional import Tensors, take_step
 from ._moments import check_options
 from .optimizer import Group
 
@@ -54,3 +55,23 @@ class Adamax(ComposedOptimizer):
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         rate = float(group["lr"]) / (1 - group["betas"][0] ** count(state))
         return (rate,), chosen(group, "betas", "eps", "weight_decay")
+
+
+def adamax(params: Tensors, grads: Tensors, exp_avgs: Tensors, exp_infs: Tensors, state_steps: Tensors,
+           foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+           has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: float, weight_decay: float) -> None:
+    """A step of `Adamax` with lists of parameters, gradients and the state of each: 'exp_avg', 'exp_inf' and 'step', all written
+    in place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.adamax.adamax([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.zeros(1)], [step],
+    ...     eps=0.0, beta1=0.9, beta2=0.5, lr=0.5, weight_decay=0.0)
+    >>> w, step
+    (Tensor([0.5], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(Adamax, params, grads, {"exp_avg": exp_avgs, "exp_inf": exp_infs, "step": state_steps},
+              differentiable=differentiable, capturable=capturable, lr=lr, betas=(beta1, beta2), eps=eps,
+              weight_decay=weight_decay, maximize=maximize)

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..tensor import Tensor
-from .adam import Adam
+from ._functional import Tensors
+from .adam import Adam, adam
 
 
 class AdamW(Adam):
@@ -31,3 +32,21 @@ class AdamW(Adam):
         super().__setstate__(state)
         for group in self.param_groups:  # whatever was loaded, this is AdamW
             group["decoupled_weight_decay"] = True
+
+
+def adamw(params: Tensors, grads: Tensors, exp_avgs: Tensors, exp_avg_sqs: Tensors, max_exp_avg_sqs: Tensors,
+          state_steps: Tensors, foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+          fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+          has_complex: bool = False, *, amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor,
+          weight_decay: float, eps: float, maximize: bool) -> None:
+    """A step of `AdamW`: `adam` with decoupled weight decay.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.adamw.adamw([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.zeros(1)], [], [step],
+    ...     amsgrad=False, beta1=0.9, beta2=0.5, lr=0.5, weight_decay=0.5, eps=0.0, maximize=False)
+    >>> w, step
+    (Tensor([0.25], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach, capturable, differentiable, fused,
+         grad_scale, found_inf, has_complex, True, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr, weight_decay=weight_decay,
+         eps=eps, maximize=maximize)

@@ -8,6 +8,7 @@ from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed
+from ._functional import Tensors, take_step
 from .optimizer import Group
 
 
@@ -78,3 +79,23 @@ class ASGD(ComposedOptimizer):
         state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
         state["mu"].fill_(1 / max(1, step - group["t0"]))
         return (rate, 1 - lambd * rate, share), {"weight_decay": group["weight_decay"], "averages": share != 1}
+
+
+def asgd(params: Tensors, grads: Tensors, axs: Tensors, mus: Tensors, etas: Tensors, state_steps: Tensors,
+         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+         has_complex: bool = False, *, lambd: float, lr: float, t0: float, alpha: float, weight_decay: float) -> None:
+    """A step of `ASGD` with lists of parameters, gradients and the state of each: 'ax', 'mu', 'eta' and 'step', all written in
+    place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.asgd.asgd([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.ones(1)], [lucid.ones(1)], [step],
+    ...     lambd=0.0, lr=0.5, t0=1e6, alpha=0.75, weight_decay=0.0)
+    >>> w, step
+    (Tensor([0.0], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(ASGD, params, grads, {"ax": axs, "mu": mus, "eta": etas, "step": state_steps},
+              differentiable=differentiable, capturable=capturable, lambd=lambd, lr=lr, t0=t0, alpha=alpha,
+              weight_decay=weight_decay, maximize=maximize)

@@ -8,6 +8,7 @@ from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_not_negative, chosen, count, new_number
+from ._functional import Tensors, take_step
 from ._moments import average, check_options
 from .optimizer import Group
 
@@ -76,3 +77,26 @@ class NAdam(ComposedOptimizer):
         scalars = (1 - beta2**step, lr * (1 - now) / (1 - product), lr * following / (1 - product * following),
                    1 - lr * group["weight_decay"])
         return scalars, chosen(group, "betas", "eps", "weight_decay", "decoupled_weight_decay")
+
+
+def nadam(params: Tensors, grads: Tensors, exp_avgs: Tensors, exp_avg_sqs: Tensors, mu_products: Tensors,
+          state_steps: Tensors, decoupled_weight_decay: bool = False, foreach: bool | None = None, capturable: bool = False,
+          differentiable: bool = False, has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float,
+          lr: float, weight_decay: float, momentum_decay: float, eps: float) -> None:
+    """A step of `NAdam` with lists of parameters, gradients and the state of each: 'exp_avg', 'exp_avg_sq', 'mu_product' and
+    'step', all written in place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.nadam.nadam([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.zeros(1)], [lucid.ones(1)], [step],
+    ...     beta1=0.9, beta2=0.5, lr=0.5, weight_decay=0.0, momentum_decay=0.0, eps=0.0)
+    >>> w, step
+    (Tensor([0.4718], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(NAdam, params, grads,
+              {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "mu_product": mu_products, "step": state_steps},
+              differentiable=differentiable, capturable=capturable, decoupled_weight_decay=decoupled_weight_decay,
+              betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, momentum_decay=momentum_decay, eps=eps,
+              maximize=maximize)

@@ -48,6 +48,12 @@ class _Required:
 required = _Required()  # a default that every parameter group must replace
 
 
+def misfit(param: Tensor, grad: Tensor) -> RuntimeError:
+    """The error about a gradient that does not fit its parameter."""
+    return RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got {describe_one(grad)} for "
+                        f"{describe_one(param)}. No parameter was changed.")
+
+
 class Optimizer:
     """The base class of all optimizers, as in PyTorch.
 
@@ -214,8 +220,7 @@ class Optimizer:
                 if its.__class__ is not array.__class__ and hasattr(its, "is_sparse") and not self._takes_sparse:
                     raise RuntimeError(self._sparse_refusal or f"{type(self).__name__} does not support sparse gradients")
                 if its.shape != shape or its.dtype != dtype or its.device != device:
-                    raise RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got "
-                                       f"{describe_one(grad)} for {describe_one(param)}. No parameter was changed.")
+                    raise misfit(param, grad)
                 entries = state.get(param)
                 if entries is not None:
                     kept = _placed(entries) if first_state is None else entries.get(first_state)

@@ -7,6 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, chosen, count, new_number
+from ._functional import Tensors, take_step
 from ._moments import average, check_options
 from .optimizer import Group
 
@@ -62,3 +63,24 @@ class RAdam(ComposedOptimizer):
             scale = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length) * correction) ** 0.5
         options = chosen(group, "betas", "eps", "weight_decay", "decoupled_weight_decay")
         return (lr / (1 - beta1**step), scale, 1 - lr * group["weight_decay"]), {**options, "rectified": rectified}
+
+
+def radam(params: Tensors, grads: Tensors, exp_avgs: Tensors, exp_avg_sqs: Tensors, state_steps: Tensors,
+          decoupled_weight_decay: bool = False, foreach: bool | None = None, differentiable: bool = False,
+          capturable: bool = False, has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float,
+          lr: float, weight_decay: float, eps: float) -> None:
+    """A step of `RAdam` with lists of parameters, gradients and the state of each: 'exp_avg', 'exp_avg_sq' and 'step', all
+    written in place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.radam.radam([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.zeros(1)], [step],
+    ...     beta1=0.9, beta2=0.5, lr=0.5, weight_decay=0.0, eps=0.0)
+    >>> w, step
+    (Tensor([0.5], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(RAdam, params, grads, {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps},
+              differentiable=differentiable, capturable=capturable, decoupled_weight_decay=decoupled_weight_decay,
+              betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, eps=eps, maximize=maximize)

@@ -7,6 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
+from ._functional import Tensors, take_step
 from .optimizer import Group
 
 
@@ -76,3 +77,25 @@ class RMSprop(ComposedOptimizer):
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
         return (float(group["lr"]),), chosen(group, "alpha", "eps", "momentum", "centered", "weight_decay")
+
+
+def rmsprop(params: Tensors, grads: Tensors, square_avgs: Tensors, grad_avgs: Tensors, momentum_buffer_list: Tensors,
+            state_steps: Tensors, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+            capturable: bool = False, has_complex: bool = False, *, lr: float, alpha: float, eps: float, weight_decay: float,
+            momentum: float, centered: bool) -> None:
+    """A step of `RMSprop` with lists of parameters, gradients and the state of each: 'square_avg', 'grad_avg', 'momentum_buffer'
+    and 'step', all written in place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.rmsprop.rmsprop([w], [lucid.ones(1)], [lucid.ones(1)], [], [], [step],
+    ...     lr=0.5, alpha=0.5, eps=0.0, weight_decay=0.0, momentum=0.0, centered=False)
+    >>> w, step
+    (Tensor([0.5], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(RMSprop, params, grads,
+              {"square_avg": square_avgs, "grad_avg": grad_avgs, "momentum_buffer": momentum_buffer_list, "step": state_steps},
+              differentiable=differentiable, capturable=capturable, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay,
+              momentum=momentum, centered=centered, maximize=maximize)

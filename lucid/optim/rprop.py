@@ -8,6 +8,7 @@ from ..ops.creation.creation import full_like, zeros_like
 from ..ops.elementwise.where import where
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_number
+from ._functional import Tensors, take_step
 from .optimizer import Group
 
 
@@ -61,3 +62,23 @@ class Rprop(ComposedOptimizer):
     def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
         return (), chosen(group, "etas", "step_sizes")
+
+
+def rprop(params: Tensors, grads: Tensors, prevs: Tensors, step_sizes: Tensors, state_steps: Tensors,
+          foreach: bool | None = None, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+          has_complex: bool = False, *, step_size_min: float, step_size_max: float, etaminus: float, etaplus: float) -> None:
+    """A step of `Rprop` with lists of parameters, gradients and the state of each: 'prev', 'step_size' and 'step', all written in
+    place.
+
+    `foreach` and `has_complex` change nothing. Raises RuntimeError for counts of steps that are no tensors and gradients that do
+    not fit.
+
+    >>> w, step = lucid.ones(1), lucid.zeros(())
+    >>> lucid.optim.rprop.rprop([w], [lucid.ones(1)], [lucid.zeros(1)], [lucid.ones(1)], [step],
+    ...     step_size_min=0.1, step_size_max=1.0, etaminus=0.5, etaplus=1.2)
+    >>> w, step
+    (Tensor([0.0], requires_grad=False), Tensor(1.0, requires_grad=False))
+    """
+    take_step(Rprop, params, grads, {"prev": prevs, "step_size": step_sizes, "step": state_steps},
+              differentiable=differentiable, capturable=capturable, step_sizes=(step_size_min, step_size_max), etas=(etaminus,
+              etaplus), maximize=maximize, lr=0.0)

@@ -8,6 +8,7 @@ from .._layout import strided
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, decayed
+from ._functional import MaybeTensors, Tensors, take_step
 from ._multi_tensor import step_together
 from .optimizer import Group, check_options
 
@@ -136,3 +137,26 @@ def _direction(param: Tensor, grad: Tensor, state: State, group: Group) -> Tenso
     else:
         buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
     return grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+
+
+def sgd(params: Tensors, d_p_list: Tensors, momentum_buffer_list: list[Tensor | None], has_sparse_grad: bool = False,
+        foreach: bool | None = None, fused: bool | None = None, grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None, *, weight_decay: float, momentum: float, lr: float, dampening: float, nesterov: bool,
+        maximize: bool) -> None:
+    """A step of `SGD` with lists of parameters, gradients and momentum buffers, written in place; a buffer that begins takes the
+    place of a None in `momentum_buffer_list`.
+
+    `foreach` and `has_sparse_grad` change nothing. Raises RuntimeError for gradients that do not fit.
+
+    >>> w, buffers = lucid.ones(1), [None]
+    >>> lucid.optim.sgd.sgd([w], [lucid.ones(1)], buffers,
+    ...     weight_decay=0.0, momentum=0.9, lr=0.5, dampening=0.0, nesterov=False, maximize=False)
+    >>> w, buffers
+    (Tensor([0.5], requires_grad=False), [Tensor([1.0], requires_grad=False)])
+    """
+    state: dict[str, MaybeTensors] = {"momentum_buffer": momentum_buffer_list} if momentum != 0 else {}
+    states = take_step(SGD, params, d_p_list, state, grad_scale=grad_scale, found_inf=found_inf, fused=fused,
+                       weight_decay=weight_decay, momentum=momentum, lr=lr, dampening=dampening, nesterov=nesterov,
+                       maximize=maximize)
+    if momentum != 0:
+        momentum_buffer_list[:] = [entries.get("momentum_buffer") for entries in states]

@@ -128,8 +128,9 @@ def _code() -> list[interception.Intercepted]:
     for members in spaces().values():
         for function in members.values():
             if isinstance(function, FunctionType):
-                # Not the frame that only asks: modules may call what is behind it.
-                add(vars(function).get("asks_for", function), function)
+                add(function, function)
+                if "asks_for" in vars(function):  # modules may call what is behind the frame that asks
+                    add(vars(function)["asks_for"], function)
     for _, attribute in properties():
         if isinstance(attribute.fget, FunctionType):
             add(attribute.fget, attribute.__get__)

@@ -74,6 +74,18 @@ def copy_parameter(self: Parameter, memo: dict[int, Any]) -> Any:
     return memo[id(self)]
 
 
+def _lazy_load_hook(self: Any, *args: Any) -> None:
+    """What PyTorch's lazy modules do before their state is loaded: lucid's do it when they load it."""
+
+
+def restore_lazy(self: Any, state: dict[str, Any]) -> None:
+    """Give a lazy module its state, of a pickle that may be PyTorch's."""
+    handle = state.pop("_load_hook", None)
+    if handle is not None:
+        handle.remove()
+    Module.__setstate__(self, state)
+
+
 # ---- loading -----------------------------------------------------------------------------------------------------------------
 class _AtOnce(Plan):
     """Writes each tensor of a module when it is found to fit."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from lucid import _determinism, _dtypes
+from lucid._hooks import RemovableHandle
 from lucid._layout import Layout
 from lucid.amp.autocast_mode import is_autocast_enabled
 from lucid.autograd import freeing
@@ -15,9 +16,10 @@ from lucid.backends import device as devices
 from lucid.backends.memory_format import MemoryFormat
 from lucid.data import DataLoader
 from lucid.nn import GELU, ReLU, TransformerEncoder, TransformerEncoderLayer, functional
+from lucid.nn.modules.lazy import LazyModuleMixin
 from lucid.nn.modules.module import Module, call
 from lucid.nn.modules.module.registry import Registry
-from lucid.nn.parameter import Buffer, Parameter
+from lucid.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from lucid.ops.creation.types import TensorType
 from lucid.optim import optimizer
 from lucid.optim.swa_utils import AveragedModel
@@ -151,7 +153,11 @@ def turn_on() -> None:
         _set(named, "__repr__", _named)
         _set(named, "__str__", _named)
     _set(TensorType, "__repr__", lambda cls: f"<class 'torch.{'cuda.' if cls._place == 'gpu' else ''}{cls.__name__}'>")
-    _set(Parameter, "__module__", "torch.nn.parameter")
+    _set(LazyModuleMixin, "_lazy_load_hook", state._lazy_load_hook)
+    _set(LazyModuleMixin, "__setstate__", state.restore_lazy)
+    _set(RemovableHandle, "__module__", "torch.utils.hooks")
+    for of_parameter in (Parameter, UninitializedParameter, UninitializedBuffer):
+        _set(of_parameter, "__module__", "torch.nn.parameter")
     for module, names in modules().items():
         for name, kind in names.items():
             if kind == "here":

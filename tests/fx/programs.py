@@ -1,6 +1,6 @@
 """Functions and modules to trace, of PyTorch or lucid: `programs(torch)` gives them by names, with inputs for each.
 
-Annotations are evaluated, as a graph prints them.
+Annotations are evaluated, as a graph prints them. PYTEST_DONT_REWRITE: assertions are recorded from their bytecode.
 """
 import math
 from collections import namedtuple
@@ -12,7 +12,7 @@ Pair = namedtuple("Pair", "first second")
 
 
 def asserted(x):
-    """Returns `x`, where pytest does not write assertions anew."""
+    """Returns `x`."""
     assert x.sum() > 0, "not positive"
     assert x.sum() < 9
     return x

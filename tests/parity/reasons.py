@@ -41,7 +41,6 @@ REASONS: dict[str, tuple[str, str]] = {
         *.load_nvprof utils.backcompat* quantization* *.NestedIOFunction serialization.SourceChangeWarning
         serialization.check_module_version*"""),
     "complex32": ("complex numbers of two halves, which NumPy does not have", "complex32 *chalf"),
-    "classes": ("steps of optimizers as functions: `optim` has the classes, and `_foreach_` functions", "optim.*"),
     "insides": (
         "inside of PyTorch: what its own functions, files or tests call",
         """slice_inverse *.slice_inverse *native_norm *thread_safe_generator *BackwardHook utils.checkpoint.* autograd.function.*

@@ -61,6 +61,8 @@ def save(folder):
     others = [torch.relu, F.gelu, nn.init.zeros_, torch.Size([2]), torch.float16, torch.distributions.Normal(x(2), x(2).exp()),
               torch.utils.data.TensorDataset(x(2)), torch.optim.Adam(nn.Linear(1, 1).parameters(), 0.1)]
     torch.save(others, folder / "others.pt")
+    lazy = [nn.LazyLinear(3), nn.Sequential(nn.LazyConv2d(2, 3), nn.ReLU()), nn.LazyBatchNorm1d()]
+    torch.save([*lazy, nn.LazyLinear(2).state_dict(), nn.UninitializedParameter(requires_grad=False)], folder / "lazy.pt")
 
 
 def load(folder):
@@ -79,6 +81,11 @@ def load(folder):
     assert relu(x(2)).tolist() == [0, 2] and gelu is F.gelu and zeros is nn.init.zeros_ and size == (2,) and dtype is torch.float16
     assert normal.sample().shape == (2,) and len(dataset) == 2
     optimizer.step()
+    linear, conv, norm, state, parameter = torch.load(folder / "lazy.pt", weights_only=False)
+    assert linear.load_state_dict(state) and not parameter.requires_grad and nn.parameter.is_lazy(linear.weight)
+    assert linear(x(2, 4)).shape == (2, 3) and conv(x(1, 2, 4, 4)).shape == (1, 2, 2, 2) and type(linear) is nn.Linear
+    assert norm(x(3, 2)).shape == (3, 2) and norm.num_batches_tracked == 1 and linear.weight.requires_grad
+    assert not linear._forward_pre_hooks and not linear._load_state_dict_pre_hooks and linear.load_state_dict(linear.state_dict())
 
 
 {"save": save, "load": load}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -36,6 +36,7 @@ ANYTHING = {f"{namespace}.{name}": reason for reason, namespace, names in [
     ("a callable, or several", "lucid.gpu", "make_graphed_callables"),
     ("what a class of the caller returns", "lucid.overrides", "handle_torch_function"),
     ("of a package that need not be there", "lucid.onnx", "export"),
+    ("arguments of a graph's nodes: values, and containers of them", "lucid.fx", "map_arg"),
     ("of a package that need not be there", "lucid.gpu", "graph_pool_handle"),
     ("Python's numbers, and lists of them", "lucid.Tensor", "item tolist"),
     ("a capsule, which has no name in Python 3.12", "lucid.utils.dlpack", "to_dlpack"),

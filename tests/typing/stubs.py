@@ -248,7 +248,7 @@ def names(module: str) -> str:
     for name in public:
         value = getattr(space, name)
         function, found = plain(value), lazy.get(name, "")
-        own = getattr(function, "asks_for", function)  # which asks classes that are no tensors first, and else is as it was
+        own = getattr(function, "asks_for", function)  # behind the frame that asks classes
         as_written = value is function and not hasattr(own, "__wrapped__") and (name in sources or found)
         if inspect.isfunction(function) and not as_written:
             rest.append(_definition(name, function, imports, False))

@@ -77,6 +77,7 @@ torch._utils._rebuild_parameter pickles:_rebuild_parameter
 torch._utils._rebuild_tensor_v2 pickles:_rebuild_tensor_v2
 torch.amp.autocast_mode.autocast root:_autocast
 torch.backends.cpu.get_cpu_capability backends:get_cpu_capability
+torch.nn.modules.module._WrappedHook modules:_WrappedHook
 torch.nn.modules.module._IncompatibleKeys modules:_IncompatibleKeys
 torch.nn.modules.module._addindent modules:_addindent
 torch.onnx.operators.shape_as_tensor root:_shape_as_tensor

@@ -29,6 +29,18 @@ def _addindent(s_: str, numSpaces: int) -> str:
     return "\n".join([first, *[" " * numSpaces + line for line in others]])
 
 
+class _WrappedHook:
+    """A hook of PyTorch's modules before their state is loaded, as it stands in pickles."""
+
+    __module__ = "torch.nn.modules.module"
+
+    def __init__(self, hook: Any, module: Any = None) -> None:
+        self.hook, self.with_module = hook, False
+
+    def __call__(self, *args: Any) -> Any:
+        return self.hook(*args)
+
+
 def __getattr__(name: str) -> Any:
     if name == "_IncompatibleKeys":
         import lucid

@@ -19,8 +19,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from lucid import backends, nn
+from lucid._hooks import RemovableHandle
 from lucid.backends import storage
 from lucid.nn.modules import conv
+from lucid.nn.modules.lazy import LazyModuleMixin
 from lucid.nn.modules.module.state_dict import StateDictionary
 from lucid.nn.parameter import Parameter
 from lucid.serialization.pytorch import objects, pickling, unpickling
@@ -28,6 +30,7 @@ from lucid.serialization.structure import Damaged
 from lucid.tensor import Size, Tensor
 
 from .. import dtypes, inert
+from .modules import _WrappedHook
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"]
 
@@ -57,6 +60,12 @@ class _Module(NamedTuple):
 
 _PUBLIC = ("torch.nn.functional", "torch.nn.init", "torch", "torch.utils.data", "torch.distributions",
            "torch.distributions.constraints")
+
+
+def _hooks_of_lazy(module: Any) -> dict[str, Any]:
+    """What PyTorch's lazy modules keep beside lucid's."""
+    hooks = OrderedDict(module._load_state_dict_pre_hooks)
+    return {"_load_state_dict_pre_hooks": hooks, "_load_hook": RemovableHandle.add(hooks, _WrappedHook(module._lazy_load_hook))}
 
 
 class Pickler(pickle.Pickler):
@@ -97,6 +106,9 @@ class Pickler(pickle.Pickler):
                     return getattr, (_Module(name), own)
         if type(obj) is Size:
             return Size, (tuple(obj),)
+        if isinstance(obj, LazyModuleMixin) and "_initialize_hook" in vars(obj):
+            function, arguments, own, *more = obj.__reduce_ex__(2)
+            return function, arguments, {**own, **_hooks_of_lazy(obj)}, *more
         if isinstance(obj, _COMPUTING):
             reduced: Any = obj.__reduce_ex__(2)
             function, arguments, state, *more = reduced

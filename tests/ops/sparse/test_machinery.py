@@ -83,8 +83,9 @@ def test_transforms(layout: str, device: str) -> None:
     np.testing.assert_allclose(lucid.func.vmap(lambda row: x @ row)(v).cpu().numpy(), expected.cpu().numpy())
     np.testing.assert_allclose(lucid.func.grad(lambda m: (x @ m).sum())(v.T).cpu().numpy(),
                                x.to_dense().sum(0)[:, None].expand(3, 2).cpu().numpy())
-    with pytest.raises(RuntimeError, match="over which vmap cannot go"):
-        lucid.func.vmap(lambda m: m * 2)(x)
+    if x.layout is not lucid.sparse_coo:
+        with pytest.raises(RuntimeError, match="over which vmap cannot go"):
+            lucid.func.vmap(lambda m: m * 2)(x)
     for part in lucid.func.jvp(lambda m: x @ m, (v.T,), (v.T,)):
         np.testing.assert_allclose(part.cpu().numpy(), expected.T.cpu().numpy())
 
