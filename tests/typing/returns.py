@@ -30,7 +30,6 @@ ANYTHING = {f"{namespace}.{name}": reason for reason, namespace, names in [
     ("containers as those that are given", "lucid.data", "default_collate default_convert"),
     ("containers as those that are given", "lucid.nn.parallel", "gather scatter"),
     ("containers as those that are given", "lucid.fx", "map_arg"),
-    ("the function or the name that is given", "lucid.fx", "wrap"),
     ("one or two results, by two arguments", "lucid.nn.attention.flex_attention", "flex_attention"),
     ("a class, or a decorator of one", "lucid.data", "non_deterministic"),
     ("a callable, or several", "lucid.gpu", "make_graphed_callables"),
