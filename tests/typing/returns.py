@@ -29,6 +29,7 @@ ANYTHING = {f"{namespace}.{name}": reason for reason, namespace, names in [
     ("tensors in containers as the function and its inputs have them", "lucid.autograd.functional", "hessian jacobian"),
     ("containers as those that are given", "lucid.data", "default_collate default_convert"),
     ("containers as those that are given", "lucid.nn.parallel", "gather scatter"),
+    ("containers as those that are given", "lucid.fx", "map_arg"),
     ("one or two results, by two arguments", "lucid.nn.attention.flex_attention", "flex_attention"),
     ("a class, or a decorator of one", "lucid.data", "non_deterministic"),
     ("a callable, or several", "lucid.gpu", "make_graphed_callables"),
