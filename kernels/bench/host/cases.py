@@ -1,5 +1,5 @@
-"""What is timed: calls of single operations, as a user writes them, training steps of the targets' networks, and replays of
-functions that `lucid.compile` has recorded.
+"""What is timed: calls of single operations, as a user writes them, training steps of the targets' networks, small and large, and
+replays of functions that `lucid.compile` has recorded.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import LEVELS, is_composed
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, Vjp
+from ...backends.memory_format import channels_last, format_of
 from ...tensor import Tensor
 from .._independence import Origin, with_zero_gradients
 from .._operands import refuse_stored, require_tensor
@@ -74,11 +75,12 @@ def _avg_pool2d_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...]
 
 
 def _adaptive_rule(needs: Any, x: Tensor, *, output_size: tuple[int, int]) -> Vjp:
-    input_shape = x._array.shape
-    return lambda g, y: (_adaptive_avg_pool2d_grad(g, input_shape=input_shape),)
+    # A result of one pixel, as most are, does not tell how the input lies.
+    input_shape, last = x._array.shape, format_of(x._array) is channels_last
+    return lambda g, y: (_adaptive_avg_pool2d_grad(g, input_shape=input_shape, channels_last=last),)
 
 
-def _adaptive_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...]) -> Vjp:
+def _adaptive_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...], channels_last: bool) -> Vjp:
     output_size = g._array.shape[2:]
     return lambda gg, y: (_adaptive_avg_pool2d(gg, output_size=output_size),)
 

@@ -35,6 +35,20 @@ def test_adaptive_derivatives(size, device):
     check_derivatives(lambda x: F.adaptive_avg_pool2d(x, size), device, uniform(1, 2, 5, 4))
 
 
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_the_gradient_of_a_mean_lies_as_the_input_does_on_a_gpu(size, device):
+    if device == "cpu":
+        pytest.skip("gradients are row-major on a CPU")
+    weight, found = lucid.tensor(uniform(2, 4, size, size), device=device), []
+    for layout in (lucid.contiguous_format, lucid.channels_last):
+        x = lucid.tensor(uniform(2, 4, 5, 4), device=device).to(memory_format=layout).requires_grad_()
+        y = x * 1
+        y.register_hook(found.append)
+        (F.adaptive_avg_pool2d(y, size) * weight).sum().backward()
+        assert found[-1].is_contiguous(memory_format=layout)
+    np.testing.assert_array_equal(found[0].tolist(), found[1].tolist())
+
+
 @pytest.mark.parametrize("options", MAX, ids=str)
 def test_max_matches_torch(options, device):
     same_as_torch(lambda t, F, x: F.max_pool2d(x, **options), uniform(2, 3, 7, 6), device=device)

@@ -181,8 +181,9 @@ def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None
 
 
 @upcast_half
-def adaptive_avg_pool2d_grad(g: Array, *, input_shape: tuple[int, ...], out: Array | None = None) -> Array:
-    """Gradient (N, C, H, W) of adaptive average pooling for g (N, C, OH, OW)."""
+def adaptive_avg_pool2d_grad(g: Array, *, input_shape: tuple[int, ...], channels_last: bool = False, out: Array | None = None
+                             ) -> Array:
+    """Gradient (N, C, H, W) of adaptive average pooling for g (N, C, OH, OW); row-major here: a GPU has `channels_last`."""
     dx = result(out, tuple(input_shape), g.dtype)
     run, problem = _chosen(AVERAGE_GRAD, dx.shape[2:], g.shape[2:])
     run(_planes(g), problem, _planes(dx))

@@ -127,7 +127,9 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: Sizes, stride: Sizes, 
 
 def convolve_gradients(g: Any, x: Any, weight: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
                        out: tuple[Any, Any]) -> tuple[Any, Any]:
-    """`convolve_grad_input` and `convolve_grad_weight`, for which g is brought into the kernels' order once."""
+    """`convolve_grad_input` and `convolve_grad_weight`, for which g is brought into the kernels' order once. The second lies as
+    the weight does.
+    """
     geometry = geometry_of(x.shape, weight.shape, stride, padding, dilation, groups)
     for_input, for_weight = _chosen(g, geometry, gradient=True), _chosen_for_weight(g, geometry)
     if for_input is None or for_weight is None:
@@ -135,7 +137,7 @@ def convolve_gradients(g: Any, x: Any, weight: Any, *, stride: Sizes, padding: S
     dx, dw = pointwise.convolve_grad_input(g, weight, geometry, out[0]), pointwise.convolve_grad_weight(g, x, geometry, out[1])
     if dx is not None or dw is not None:
         return dx, dw
-    dx, dw = result_like(out[0], x.shape, g), launch.result(out[1], weight.shape, g.dtype)
+    dx, dw = result_like(out[0], x.shape, g), result_like(out[1], weight.shape, weight)
     ordered = _channels_last(g, groups)
     product(ordered, weight, None, dx, geometry, True, *for_input)
     grad_weight(ordered, x, dw, geometry, *for_weight)
@@ -242,7 +244,10 @@ def _flat(size: int) -> tuple[tuple[int], int]:
 
 
 def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices: int) -> None:
-    """Write to dw, in row-major order, the gradient of a convolution for its weight from g, that of the output, and the input."""
+    """Write to dw the gradient of a convolution for its weight from g, that of the output, and the input.
+
+    dw lies in row-major order or with the channels last.
+    """
     kind, groups = kind_of(x.dtype), geometry.groups
     group_in, group_out = geometry.in_channels // groups, geometry.out_channels // groups
     (g, rows), (x, channels) = _channels_last(g, groups), _channels_last(x, groups)
@@ -255,4 +260,7 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices:
     _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", grid, tile.threads,
             (g, x, parts, *map(np.int32, (column_tiles, slabs_per_slice, group_out)), *filled.scalars()),
             _problem.WEIGHT_MEMORY[x.itemsize](tile))
-    add_weight_slices(parts, dw, group_in, channels, geometry.taps)
+    if lies_last(dw):  # each tap is a row, then
+        add_weight_slices(parts, turned(dw), group_in, channels, 1)
+    else:
+        add_weight_slices(parts, dw, group_in, channels, geometry.taps)

@@ -8,11 +8,14 @@ from lucid_kernels.cuda.runtime import launch
 
 
 class Order:
-    """The order in memory of an array (N, C, *): row-major, or with the channels last. Others count as row-major."""
+    """The order in memory of an array (N, C, *): row-major, or with the channels last. Others count as row-major.
 
-    def __init__(self, x: Any) -> None:
+    With `last` it is the latter, however x lies: of one pixel a row-major array may be both.
+    """
+
+    def __init__(self, x: Any, last: bool = False) -> None:
         axes = (0, *range(2, x.ndim), 1)
-        self.last = not x.flags.c_contiguous and bool(x.transpose(axes).flags.c_contiguous)
+        self.last = last or (not x.flags.c_contiguous and bool(x.transpose(axes).flags.c_contiguous))
         self._axes = axes if self.last else None
         self._back = tuple(map(axes.index, range(x.ndim)))
 

@@ -257,9 +257,9 @@ def adaptive_avg_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None
     return order.deliver(y, out)
 
 
-def adaptive_avg_pool2d_grad(g: Any, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
-    """Gradient of `adaptive_avg_pool2d` with respect to `x`."""
-    order = channels.Order(g)
+def adaptive_avg_pool2d_grad(g: Any, *, input_shape: tuple[int, ...], channels_last: bool = False, out: Any = None) -> Any:
+    """Gradient of `adaptive_avg_pool2d` with respect to `x`; `channels_last`: it lies as such an x does, whatever `g` does."""
+    order = channels.Order(g, channels_last)
     dx = order.result(out, input_shape, g.dtype)
     if dx.size:
         _gather("adaptive_avg_pool2d_grad", order, input_shape, (order.inner(g), dx), *_ints(*input_shape[2:], *g.shape[2:]))

@@ -258,7 +258,7 @@ def test_a_view_that_begins_anywhere(cp, tensor_cores):
 @pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])
 @pytest.mark.parametrize("name", CASES)
 def test_both_gradients_at_once_have_the_bits_of_each(cp, tensor_cores, name, kind, monkeypatch):
-    from lucid_kernels.cuda.convolution import conv2d
+    from lucid_kernels.cuda.convolution import conv2d, layout
 
     (x, weight, _, g), keywords = data(name, kind)
     if x.ndim != 4:
@@ -267,9 +267,11 @@ def test_both_gradients_at_once_have_the_bits_of_each(cp, tensor_cores, name, ki
         g_, x_, weight_ = (on_device(cp, each, kind, last) for each in (g, x, weight))
         alone = (conv2d.conv2d_grad_input(g_, weight_, input_shape=x.shape, **keywords),
                  conv2d.conv2d_grad_weight(g_, x_, weight_shape=weight.shape, **keywords))
-        for found, expected in zip(conv2d.conv2d_grad(g_, x_, weight_, with_bias=False, **keywords), alone, strict=False):
+        both = conv2d.conv2d_grad(g_, x_, weight_, with_bias=False, **keywords)
+        for found, expected in zip(both, alone, strict=False):
             np.testing.assert_array_equal(found.get().astype(np.float64), expected.get().astype(np.float64))
-            assert found.strides == expected.strides
+        assert both[0].strides == alone[0].strides
+        assert layout.lies_last(both[1]) == (last and layout.lies_last(weight_))
 
 
 @pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])

@@ -403,6 +403,9 @@ def test_adaptive_halves_and_channels_last(cp, schedule, pool, dtype, shape, out
         np.testing.assert_allclose(y.get().astype(np.float64), average, **tolerance)
         dx = pool.adaptive_avg_pool2d_grad(order(cp, g), input_shape=shape, out=order(cp, np.full(shape, np.nan, dtype)))
         np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
+        dx = pool.adaptive_avg_pool2d_grad(order(cp, g), input_shape=shape, channels_last=True)
+        assert dx.transpose(0, 2, 3, 1).flags.c_contiguous
+        np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
         results = pool.adaptive_max_pool2d(order(cp, x), output_size=output_size, out=(y, None))
         np.testing.assert_array_equal(y.get().astype(np.float64), maxima)
         np.testing.assert_array_equal(results[1].get(), where)
