@@ -49,8 +49,9 @@ def recover(kernel: str, arrays: Sequence[Any], attributes: dict[str, Any], op: 
     """
     if isinstance(error, MemoryError):
         return run(kernel, arrays, attributes)
-    if any(getattr(array, "is_sparse", False) for array in arrays):
-        return sparse_rule(op)(*inputs, **attributes)
+    for array in arrays:
+        if getattr(array, "is_sparse", False):
+            return sparse_rule(op)(*inputs, **attributes)
     raise explain(op, inputs, error) from error
 
 

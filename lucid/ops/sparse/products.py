@@ -142,9 +142,12 @@ def _require_matrices(a: Tensor, b: Tensor, adjoint: bool = False) -> None:
 def _matmul(input: Tensor, other: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     input = input.t() if transpose_a else input
     other = other.t() if transpose_b else other
+    if input._node is None and other._node is None and other._array.__class__ is np.ndarray:
+        is_vector = other._array.ndim == 1
+        found = _constant(input._array, other._array[:, None] if is_vector else other._array)
+        if found is not None:
+            return wrap(found._array[:, 0]) if is_vector else found
     if input.ndim == 2 and other.ndim == 1 and is_sparse(input):
-        if other._node is None and input._node is None:  # nothing to record: the arrays do without the operations
-            return wrap(times_dense(input, wrap(other._array[:, None]))._array[:, 0])
         return times_dense(input, other.unsqueeze(1)).squeeze(1)
     if input.ndim == 1 and other.ndim == 2 and is_sparse(other):
         return times_dense(transposed(other), input.unsqueeze(1)).squeeze(1)
