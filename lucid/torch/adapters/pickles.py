@@ -62,6 +62,11 @@ _PUBLIC = ("torch.nn.functional", "torch.nn.init", "torch", "torch.utils.data", 
            "torch.distributions.constraints")
 
 
+def _reduced(module: Any) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = module.__reduce_ex__(2)
+    return found
+
+
 def _hooks_of_lazy(module: Any) -> dict[str, Any]:
     """What PyTorch's lazy modules keep beside lucid's."""
     hooks = OrderedDict(module._load_state_dict_pre_hooks)
@@ -107,11 +112,10 @@ class Pickler(pickle.Pickler):
         if type(obj) is Size:
             return Size, (tuple(obj),)
         if isinstance(obj, LazyModuleMixin) and "_initialize_hook" in vars(obj):
-            function, arguments, own, *more = obj.__reduce_ex__(2)
+            function, arguments, own, *more = _reduced(obj)
             return function, arguments, {**own, **_hooks_of_lazy(obj)}, *more
         if isinstance(obj, _COMPUTING):
-            reduced: Any = obj.__reduce_ex__(2)
-            function, arguments, state, *more = reduced
+            function, arguments, state, *more = _reduced(obj)
             attributes = {name: getattr(obj, name) for kind, names in _COMPUTED.items() if isinstance(obj, kind)
                           for name in names}
             return function, arguments, {**state, **attributes} if isinstance(state, dict) else state, *more
