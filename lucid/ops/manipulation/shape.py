@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
+from ..._namespace.foreign import asked, asks
 from ...autograd.calls import operation, view_op
 from ...autograd.op import Vjp
 from ...tensor import Tensor
@@ -48,6 +49,7 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
     return shape
 
 
+@asks
 def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     """The elements in another shape, one length of which may be -1; a view where the memory allows it.
 
@@ -55,7 +57,10 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     Tensor([[0, 1, 2],
             [3, 4, 5]], requires_grad=False)
     """
-    x = require_tensor("reshape", input)._array
+    try:
+        x = require_tensor("reshape", input)._array
+    except TypeError:
+        return asked("reshape", input, *sizes, **({"shape": shape} if shape else {}))
     return _reshape(input, shape=_resolve(integers(sizes or (shape,)), x.size, x.shape))
 
 
