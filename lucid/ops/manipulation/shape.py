@@ -111,13 +111,17 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
+@asks
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` as one; a 0-d tensor becomes 1-d.
 
     >>> lucid.flatten(lucid.zeros(2, 3, 4)).shape, lucid.flatten(lucid.zeros(2, 3, 4), start_dim=1).shape
     (lucid.Size([24]), lucid.Size([2, 12]))
     """
-    shape = input._array.shape
+    try:
+        shape = input._array.shape
+    except AttributeError:
+        return asked("flatten", input, *(() if (start_dim, end_dim) == (0, -1) else (start_dim, end_dim)))
     flat = _flattened(shape, start_dim, end_dim)
     return input if flat == shape and shape else _reshape(input, shape=flat)
 
