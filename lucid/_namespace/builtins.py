@@ -45,9 +45,10 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
 
 def _public(function: Any, module: str, name: str) -> Any:
     own = with_all_keywords(function)
+    own = asking(own, name) if takes_tensors(function) else own
     if module == "lucid" and name in PYTHON:
-        return asking(own) if takes_tensors(function) else own
-    made: Any = functools.update_wrapper(_Function(asking(own)), function)
+        return own
+    made: Any = functools.update_wrapper(_Function(own), function)
     made.__module__, made.__name__, made.__qualname__ = module, name, name
     made.__reduce_ex__ = lambda protocol: name  # pickled by its name, as functions are
     return made

@@ -61,6 +61,6 @@ def asked_from(frame: FrameType, name: str, args: tuple[Any, ...], keywords: dic
 
 
 def asks(function: _Function) -> _Function:
-    """Mark a function that asks classes itself, and so needs no frame for that."""
+    """Mark a function that sees to what it refuses itself, and so needs no frame for that."""
     function.asks = True  # type: ignore[attr-defined]
     return function

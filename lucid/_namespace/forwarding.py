@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from .foreign import is_inside, refused
+from .foreign import asks, is_inside, refused
 
 Function = Callable[..., Any]
 _MISSING: Any = object()
@@ -32,7 +32,7 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool, writ
     code = plain.__code__
     count, named = code.co_argcount, code.co_kwonlyargcount
     if code.co_flags & _VARIADIC or code.co_posonlyargcount or not count:
-        return lambda *args, **keywords: general(*args, **keywords) if keywords else plain(*args)
+        return _variadic(plain, general)
     names = code.co_varnames[:count + named]
     defaults, keyword_defaults = plain.__defaults__ or (), dict(plain.__kwdefaults__ or {})
     required = count - len(defaults)
@@ -76,30 +76,30 @@ def takes_tensors(function: Function, after: int = 0) -> bool:
     return any("Tensor" in str(annotations[name]) or name in _OPERANDS for name in names)
 
 
-def asking(function: Function) -> Function:
-    """`function` with a frame that asks the classes of objects that it refuses, unless it asks them already."""
-    if "again" in function.__globals__ or getattr(function, "asks", False):
+def asking(function: Function, name: str | None = None) -> Function:
+    """`function` with a frame that asks the classes of objects that it refuses, unless it asks them already, by this `name`."""
+    if "again" in function.__globals__ or (getattr(function, "asks", False) and name in (None, function.__name__)):
         return function
     code = function.__code__
     named = code.co_kwonlyargcount == len(function.__kwdefaults__ or ())
-    usual = named and code.co_argcount and not code.co_flags & _VARIADIC
-    made: Any = functools.wraps(function)(forwarding(function, function, False, False) if usual else _asking_any(function))
+    made: Any = functools.wraps(function)(
+        forwarding(function, function, False, False) if named else _variadic(function, function))
     made.asks_for = function
     return made
 
 
-def _asking_any(function: Function) -> Function:
-    """`asking` for a function of any number of arguments."""
-    def asked(*args: Any, **keywords: Any) -> Any:
+def _variadic(plain: Function, general: Function) -> Function:
+    """`forwarding` and `asking` for any number of arguments: `plain`, or with keywords `general`."""
+    def forwarded(*args: Any, **keywords: Any) -> Any:
         try:
-            return function(*args, **keywords)
+            return general(*args, **keywords) if keywords else plain(*args)
         except Exception:
-            found = NotImplemented if is_inside(sys._getframe(1)) else refused(asked, args, keywords)
+            found = NotImplemented if is_inside(sys._getframe(1)) else refused(forwarded, args, keywords)
             if found is NotImplemented:
                 raise
             return found
 
-    return asked
+    return asks(forwarded)
 
 
 def renamed(template: CodeType, function: str, names: tuple[str, ...]) -> CodeType:

@@ -15,7 +15,7 @@ from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
-from .._namespace.foreign import asked_from, refused
+from .._namespace.foreign import asked_from, asks, refused
 from .._namespace.forwarding import asking, takes_tensors, writing
 from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
@@ -44,9 +44,9 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     caller = 1 if write_straight is None else 3  # behind the frames of `writing`
 
     def general(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        if single:
-            refuse_shared(self, (*args, *keywords.values()) if keywords else args)
         try:
+            if single:
+                refuse_shared(self, (*args, *keywords.values()) if keywords else args)
             return write(self, function, *args, single=single, **keywords)
         except Exception as error:
             if operator and not is_operand(args[0]):
@@ -60,6 +60,8 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
         return method(self, *args[split:], **dict(zip(factors, args, strict=False)), **keywords)
 
     method = functools.wraps(function)(general if write_straight is None else writing(function, general, write_straight))
+    if not takes_tensors(function, 1):  # `general` asks: the function of that name needs no frame for it
+        asks(method)
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
     return method

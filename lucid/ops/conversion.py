@@ -66,7 +66,9 @@ def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     >>> x, y
     (Tensor([1, 2], requires_grad=False), Tensor([9, 2], requires_grad=False))
     """
-    array = require_tensor("clone", input)._array
+    if input.__class__ is not Tensor:
+        require_tensor("clone", input)
+    array = input._array
     if memory_format is not preserve_format:
         axes = require_format("clone", memory_format).axes(array.ndim)
     else:

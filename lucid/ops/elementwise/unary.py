@@ -352,7 +352,9 @@ def isnan(input: Tensor) -> Tensor:
     >>> lucid.isnan(lucid.tensor([1.0, float("nan"), float("inf")]))
     Tensor([False,  True, False], requires_grad=False)
     """
-    return _isnan(require_tensor("isnan", input))
+    if input.__class__ is not Tensor:
+        require_tensor("isnan", input)
+    return _isnan(input)
 
 
 def isinf(input: Tensor) -> Tensor:
@@ -361,7 +363,9 @@ def isinf(input: Tensor) -> Tensor:
     >>> lucid.isinf(lucid.tensor([1.0, float("nan"), -float("inf")]))
     Tensor([False, False,  True], requires_grad=False)
     """
-    return _isinf(require_tensor("isinf", input))
+    if input.__class__ is not Tensor:
+        require_tensor("isinf", input)
+    return _isinf(input)
 
 
 def isfinite(input: Tensor) -> Tensor:
@@ -370,7 +374,9 @@ def isfinite(input: Tensor) -> Tensor:
     >>> lucid.isfinite(lucid.tensor([1.0, float("nan"), float("inf")]))
     Tensor([ True, False, False], requires_grad=False)
     """
-    return _isfinite(require_tensor("isfinite", input))
+    if input.__class__ is not Tensor:
+        require_tensor("isfinite", input)
+    return _isfinite(input)
 
 
 def _extended_real(name: str, input: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
+from ..._namespace.foreign import asked, asks
 from ...autograd.calls import operation, view_op
 from ...autograd.op import Vjp
 from ...tensor import Tensor
@@ -48,6 +49,7 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
     return shape
 
 
+@asks
 def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     """The elements in another shape, one length of which may be -1; a view where the memory allows it.
 
@@ -55,7 +57,10 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     Tensor([[0, 1, 2],
             [3, 4, 5]], requires_grad=False)
     """
-    x = require_tensor("reshape", input)._array
+    try:
+        x = require_tensor("reshape", input)._array
+    except TypeError:
+        return asked("reshape", input, *sizes, **({"shape": shape} if shape else {}))
     return _reshape(input, shape=_resolve(integers(sizes or (shape,)), x.size, x.shape))
 
 
@@ -106,13 +111,17 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
+@asks
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` as one; a 0-d tensor becomes 1-d.
 
     >>> lucid.flatten(lucid.zeros(2, 3, 4)).shape, lucid.flatten(lucid.zeros(2, 3, 4), start_dim=1).shape
     (lucid.Size([24]), lucid.Size([2, 12]))
     """
-    shape = input._array.shape
+    try:
+        shape = input._array.shape
+    except AttributeError:
+        return asked("flatten", input, *(() if (start_dim, end_dim) == (0, -1) else (start_dim, end_dim)))
     flat = _flattened(shape, start_dim, end_dim)
     return input if flat == shape and shape else _reshape(input, shape=flat)
 
