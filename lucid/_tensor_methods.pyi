@@ -666,13 +666,14 @@ class TensorMethods:
         Tensor([1, 0], requires_grad=False)
         """
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor itself.
+        """The complex conjugate; a real tensor itself. It is a copy, and a write to it raises RuntimeError while `input` is there.
 
         >>> lucid.conj(lucid.tensor([1 + 2j, 3 - 1j])).resolve_conj()
         Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
         """
     def conj_physical(self) -> Tensor:
-        """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`.
+        """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`, and may be
+        written to.
 
         >>> lucid.conj_physical(lucid.tensor([1 + 2j, 3 - 1j]))
         Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
@@ -2459,7 +2460,7 @@ class TensorMethods:
         lucid.Size([4])
         """
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: there are no pending conjugates.
+        """The tensor itself, and a copy of what `conj` gives: that may be written to.
 
         >>> lucid.resolve_conj(lucid.tensor([1 + 2j]).conj())
         Tensor([1.0-2.0j], requires_grad=False)
