@@ -20,7 +20,7 @@ lucid.extension lucid.extension.math lucid.profiler lucid.utils.benchmark lucid.
 lucid.utils.flop_counter lucid.utils.weak
 lucid.utils.hooks lucid.utils.tensorboard lucid.overrides lucid.testing lucid.distributed lucid.multiprocessing lucid.types
 lucid.nn.extras.functional lucid.array_api lucid.array_api.linalg lucid.array_api.fft lucid.backends.cudnn lucid.backends.cuda
-lucid.backends.mps lucid.accelerator lucid.cpu lucid.futures lucid.fx
+lucid.backends.mps lucid.accelerator lucid.cpu lucid.futures lucid.fx lucid.fx.passes
 lucid.serialization.safe_globals""".split()
 
 

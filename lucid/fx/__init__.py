@@ -11,6 +11,7 @@ a `GraphModule`. Layers stay whole.
 `graph_module`: modules that run it.
 `interpreter`: graphs that are run, or transformed, node by node.
 `subgraph_rewriter`: patterns that are replaced.
+`passes`: what goes through a whole graph.
 `immutable_collections`: lists and dictionaries of nodes.
 
 >>> traced = lucid.fx.symbolic_trace(lambda x: lucid.relu(x) + 1)
@@ -22,7 +23,7 @@ def forward(self, x):
 >>> traced(lucid.tensor([-1.0, 2.0]))
 Tensor([1.0, 3.0], requires_grad=False)
 """
-from . import immutable_collections
+from . import immutable_collections, passes
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule
@@ -33,5 +34,5 @@ from .subgraph_rewriter import replace_pattern
 
 __all__ = [
     "PH", "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "ProxyableClassMeta", "Tracer", "Transformer",
-    "has_side_effect", "immutable_collections", "map_arg", "replace_pattern", "symbolic_trace", "wrap",
+    "has_side_effect", "immutable_collections", "map_arg", "passes", "replace_pattern", "symbolic_trace", "wrap",
 ]

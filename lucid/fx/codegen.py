@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import builtins
 import enum
+import importlib
 import math
 import types
 import typing
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
+from ..backends import Device
 from . import naming
 from .node import Argument, Node
 from .operators import inplace_methods, magic_methods
@@ -82,14 +84,11 @@ class _Writer:
         self._codegen, self._graph, self._root = codegen, graph, root
         self._namespace = naming.Namespace()
         self._names: dict[Node, str] = {}
-        self.globals: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "NoneType": type(None)}
+        self.globals: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "NoneType": type(None), "device": Device,
+                                        naming.package(): importlib.import_module(naming.package())}
         self._parameters: list[str] = []
         self._returned = ""
         self._wrapped: dict[str, None] = {}
-        import lucid
-
-        self.globals["device"] = lucid.device
-        self.globals[naming.package()] = __import__(naming.package())
 
     def code(self) -> PythonCode:
         last_uses = self._last_uses()
@@ -186,7 +185,7 @@ class _Writer:
             return f"{self._global(type(value).__name__, type(value))}.{value.name}"
         if value is None or isinstance(value, bool | int | float | complex | str | bytes | range) or value is Ellipsis:
             return repr(value)
-        if isinstance(value, (self.globals["device"], enum.Enum)):
+        if isinstance(value, Device | enum.Enum):
             return repr(value)
         return self._global(naming.of_node(type(value)), value)
 

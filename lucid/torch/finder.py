@@ -17,6 +17,7 @@ from .names import modules, packages
 from .places import places
 from .resolve import ABSENT, adapter, find, listed
 
+_OF_ADAPTERS = frozenset(name.rpartition(".")[0] for name in ADAPTERS)  # packages
 _WRITTEN = frozenset(dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") if name in dis.opmap)
 
 
@@ -80,7 +81,7 @@ def _fill(module: ModuleType, traced: bool) -> None:
 
 
 def _is_module(name: str) -> bool:
-    return name in modules() or name in packages() or name in ADAPTERS or name in MODULES
+    return name in modules() or name in packages() or name in ADAPTERS or name in _OF_ADAPTERS or name in MODULES
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

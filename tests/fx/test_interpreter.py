@@ -114,3 +114,18 @@ def test_modules_in_a_replacement() -> None:
     fx.replace_pattern(traced, lambda x: lucid.relu(x), replacement)
     x = lucid.rand(1, 2)
     assert lucid.equal(traced(x), replacement(x) + 1) and traced.new is replacement.new
+
+
+def test_shapes_and_dtypes_of_all_values(device: str) -> None:
+    traced = fx.symbolic_trace(lambda x: (x.split(1), x.sum().item(), x.shape, x.to(memory_format=lucid.channels_last)))
+    x = lucid.ones(2, 3, 2, 2, device=device)
+    assert fx.passes.ShapeProp(traced).propagate(x)[1] == 24
+    split, total, item, converted, shape = [node for node in traced.graph.nodes if node.op.startswith("call")]
+    assert [part.shape for part in split.meta["tensor_meta"]] == [(1, 3, 2, 2)] * 2 and split.meta["type"] is tuple
+    assert total.meta["tensor_meta"].shape == () and item.meta == {"type": float} and shape.meta == {"type": lucid.Size}
+    found = converted.meta["tensor_meta"]
+    assert found.memory_format is lucid.channels_last and found.stride == (12, 1, 6, 3) and found.dtype == lucid.float32
+    with pytest.raises(RuntimeError, match="ShapeProp error for: node=%matmul"):
+        fx.passes.ShapeProp(fx.symbolic_trace(lambda x: x @ x)).propagate(lucid.ones(2, 3))
+    with pytest.raises(NotImplementedError, match="no fake tensors"):
+        fx.passes.ShapeProp(traced, fake_mode=3)

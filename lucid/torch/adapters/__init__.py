@@ -17,6 +17,7 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `jit`: what programs for `torch.jit` call when they run as Python.
 `traced`: `torch.jit.trace` and `freeze`.
 `tracing`: private names of `torch.fx`.
+`passes`: `torch.fx.passes.shape_prop`.
 `optimizer`: what optimizers of other libraries take from `torch.optim.optimizer`.
 `modules`: helpers of `torch.nn.modules` that libraries import.
 `arguments`: how the arguments of `to` are read.
@@ -38,6 +39,7 @@ torch._C._nn arguments
 torch._utils internals
 torch._custom_ops library
 torch.fx._symbolic_trace tracing
+torch.fx.passes.shape_prop passes
 torch.hub hub
 torch.jit jit
 torch.jit._trace traced

@@ -57,6 +57,13 @@ graph = fx.Graph()
 graph.output(graph.call_function(torch.zeros, ((2,),), {"device": torch.device("cpu"), "dtype": torch.bfloat16}))
 assert "torch.zeros((2,), device = device(type='cpu'), dtype = torch.bfloat16)" in fx.GraphModule({}, graph).code
 assert fx.GraphModule({}, graph)().dtype is torch.bfloat16 and not is_fx_tracing()
+from torch.fx.passes.shape_prop import ShapeProp  # noqa: E402
+
+assert ShapeProp(traced).propagate(x).shape == (2, 8)
+sigmoid = traced.graph.find_nodes(op="call_function", target=torch.sigmoid)[0]
+assert str(sigmoid.meta["tensor_meta"]) == (
+    "TensorMetadata(shape=torch.Size([2, 8]), dtype=torch.float64, requires_grad=True, stride=(8, 1), "
+    "memory_format=torch.contiguous_format, is_quantized=False, qparams={})")
 try:
     fx.symbolic_trace(lambda x: 1 if x else 2)
 except TraceError as error:
