@@ -138,7 +138,7 @@ a refused parametrization or assignment to a parametrized tensor
 a vector too short for `vector_to_parameters`
 """)
 _because("the texts of nodes and reports only; no number depends on them", """
-`FlopCounterMode`, `register_flop_formula`
+`FlopCounterMode`
 the node of `Linear` and `ReLU` or tanh-`GELU` in a `Sequential` on a GPU
 a plain tensor attribute left behind by `.to()`
 """)
