@@ -185,7 +185,7 @@ def is_distributed(input: Tensor) -> builtins.bool:
     >>> lucid.is_distributed(lucid.ones(1))
     False
     """
-    return False
+    return input.is_distributed()
 
 
 def is_vulkan_available() -> builtins.bool:

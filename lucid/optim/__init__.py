@@ -5,12 +5,12 @@
 `adadelta`, `adafactor`, `adagrad`, `adamax`, `asgd`, `lbfgs`, `muon`, `nadam`, `radam`, `rmsprop`, `rprop`: steps of tensor
 operations.
 `sparse_adam`: steps by sparse gradients alone.
+The modules have PyTorch's functions of one step too, such as `adam.adam`.
 `lr_scheduler`: schedules.
 `swa_utils`: averaged weights.
 `_multi_tensor`: a step of many parameters with one kernel.
 `_gpu`: the same on a GPU, for all optimizers but `adafactor`, `lbfgs` and `muon`.
 `_captured`: that in a CUDA graph.
-`_functional`: the steps as functions, such as `adam.adam`, of the modules with PyTorch's.
 `_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.
 
 >>> w = nn.Parameter(lucid.tensor([3.0]))

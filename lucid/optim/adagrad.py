@@ -6,8 +6,18 @@ from typing import Any
 
 from ..ops.creation.creation import full_like
 from ..tensor import Tensor, wrap
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_number
-from ._functional import Tensors, take_step
+from ._composed import (
+    ComposedOptimizer,
+    State,
+    Tensors,
+    check_lr,
+    check_not_negative,
+    chosen,
+    count,
+    decayed,
+    new_number,
+    take_step,
+)
 from .optimizer import Group, check_options
 
 

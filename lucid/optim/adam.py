@@ -7,8 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, count, decayed, new_number
-from ._functional import Tensors, take_step
+from ._composed import ComposedOptimizer, State, Tensors, count, decayed, new_number, take_step
 from ._multi_tensor import step_together
 from .optimizer import Group, check_options
 

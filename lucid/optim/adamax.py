@@ -7,8 +7,7 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, chosen, count, decayed, new_number
-from ._functional import Tensors, take_step
+from ._composed import ComposedOptimizer, State, Tensors, chosen, count, decayed, new_number, take_step
 from ._moments import check_options
 from .optimizer import Group
 

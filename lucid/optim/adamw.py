@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..tensor import Tensor
-from ._functional import Tensors
+from ._composed import Tensors
 from .adam import Adam, adam
 
 

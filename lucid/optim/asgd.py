@@ -7,8 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed
-from ._functional import Tensors, take_step
+from ._composed import ComposedOptimizer, State, Tensors, check_lr, check_not_negative, count, decayed, take_step
 from .optimizer import Group
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_not_negative, chosen, count, new_number
-from ._functional import Tensors, take_step
+from ._composed import ComposedOptimizer, State, Tensors, check_not_negative, chosen, count, new_number, take_step
 from ._moments import average, check_options
 from .optimizer import Group
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, chosen, count, new_number
-from ._functional import Tensors, take_step
+from ._composed import ComposedOptimizer, State, Tensors, chosen, count, new_number, take_step
 from ._moments import average, check_options
 from .optimizer import Group
 

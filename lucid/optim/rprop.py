@@ -7,8 +7,7 @@ from typing import Any
 from ..ops.creation.creation import full_like, zeros_like
 from ..ops.elementwise.where import where
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_number
-from ._functional import Tensors, take_step
+from ._composed import ComposedOptimizer, State, Tensors, check_lr, chosen, count, new_number, take_step
 from .optimizer import Group
 
 

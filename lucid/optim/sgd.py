@@ -7,8 +7,7 @@ from typing import Any
 from .._layout import strided
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, decayed
-from ._functional import MaybeTensors, Tensors, take_step
+from ._composed import ComposedOptimizer, MaybeTensors, State, Tensors, decayed, take_step
 from ._multi_tensor import step_together
 from .optimizer import Group, check_options
 
