@@ -324,8 +324,8 @@ class Environment:
         state = getattr(value, "__dict__", None)
         if not isinstance(state, dict):
             state = {}
-        if "_compiled_function" in state:
-            self._waiting.append(state["_compiled_function"])
+        if "_compiled_function" in state or hasattr(type(value), "_compiled_function"):
+            self._waiting.append(value._compiled_function)
             return
         self._waiting.append(type(value))
         self._waiting.append(state)

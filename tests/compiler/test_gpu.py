@@ -8,6 +8,7 @@ import lucid
 import lucid.nn.functional as F
 from lucid import nn
 
+from . import test_gradient_programs as gradients
 from . import test_modes_programs as modes
 from . import test_state_programs as state
 from . import test_training_programs as training
@@ -86,7 +87,7 @@ def test_moved_parameters_are_recorded_anew(device):
 def test_a_program(device, name):
     if device == "cpu":
         pytest.skip("these run on the CPU elsewhere")
-    programs = {**training.PROGRAMS, **state.PROGRAMS, **modes.PROGRAMS}
+    programs = {**training.PROGRAMS, **gradients.PROGRAMS, **state.PROGRAMS, **modes.PROGRAMS}
     with lucid.device(device):
         compiled = check(programs[name], replays=True)
     graphs = [plan.graphs for plan in compiled.plans if plan.graphs is not None]

@@ -82,8 +82,8 @@ def _assigned(nodes: list[ast.AST]) -> Iterator[tuple[ast.AST, ast.expr | None]]
             yield ast.Attribute(node.args[0], "", ast.Store()), None
 
 
-#: What a command sets for the program that it runs.
-OF_THE_PROCESS = ("sys.argv", "sys.path[", "sys.meta_path[", "os.environ[")
+#: What a command sets for the program that it runs, and where Python finds the lines of code that has no file.
+OF_THE_PROCESS = ("sys.argv", "sys.path[", "sys.meta_path[", "os.environ[", "linecache.cache[")
 
 
 def _assignments_to_others(text: str) -> list[str]:
