@@ -42,7 +42,6 @@ torch.fx._symbolic_trace tracing
 torch.fx.passes.shape_prop passes
 torch.hub hub
 torch.jit jit
-torch.jit._trace traced
 torch.library library
 torch.multiprocessing processes
 torch.nn.modules.utils modules
@@ -72,6 +71,11 @@ torch.jit.trace traced:trace
 torch.jit.trace_module traced:trace_module
 torch.jit._script.RecursiveScriptModule traced:RecursiveScriptModule
 torch.jit._script.ScriptModule traced:ScriptModule
+torch.jit._trace.TopLevelTracedModule traced:TopLevelTracedModule
+torch.jit._trace.TracedModule traced:TracedModule
+torch.jit._trace.TracerWarning traced:TracerWarning
+torch.jit._trace.trace traced:trace
+torch.jit._trace.trace_module traced:trace_module
 torch.load files:load
 torch.save files:save
 torch._utils._rebuild_meta_tensor_no_storage pickles:_rebuild_meta_tensor_no_storage
