@@ -14,6 +14,14 @@ from lucid import nn
 CALLS = 9
 
 
+class Programs(dict):
+    """Programs by their names; as a decorator it adds one."""
+
+    def __call__(self, build):
+        self[build.__name__] = build
+        return build
+
+
 def data(number, *shape, seed=0):
     """Numbers of a call."""
     return lucid.tensor(np.random.default_rng(seed * 100 + number).standard_normal(shape).astype(np.float32))

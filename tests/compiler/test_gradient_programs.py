@@ -11,15 +11,10 @@ import lucid
 import lucid.nn.functional as F
 from lucid import nn
 
-from .programs import check, data, labels, net
+from .programs import Programs, check, data, labels, net
 
-PROGRAMS = {}
+program = PROGRAMS = Programs()
 EAGER = {"embedding_bag", "in_place_becomes_result"}  # which are refused, and say why
-
-
-def program(build):
-    PROGRAMS[build.__name__] = build
-    return build
 
 
 @program

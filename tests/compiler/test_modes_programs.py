@@ -11,19 +11,14 @@ import lucid
 import lucid.nn.functional as F
 from lucid import nn
 
-from .programs import check, data, labels, net
+from .programs import Programs, check, data, labels, net
 
-PROGRAMS = {}
+program = PROGRAMS = Programs()
 EAGER = {
     "detach_out",
     "sets_default_dtype",
     "sets_grad_mode",
 }  # which are refused, and say why
-
-
-def program(build):
-    PROGRAMS[build.__name__] = build
-    return build
 
 
 @program

@@ -9,9 +9,9 @@ import pytest
 import lucid
 from lucid import nn
 
-from .programs import check, data, net
+from .programs import Programs, check, data, net
 
-PROGRAMS = {}
+program = PROGRAMS = Programs()
 EAGER = {
     "alias_out",
     "counting_hook",
@@ -23,11 +23,6 @@ EAGER = {
 }  # which are refused, and say why
 GLOBAL = {"k": 1.0}
 LIST = [1.0]
-
-
-def program(build):
-    PROGRAMS[build.__name__] = build
-    return build
 
 
 @program

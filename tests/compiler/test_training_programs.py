@@ -10,14 +10,9 @@ import lucid
 import lucid.nn.functional as F
 from lucid import nn
 
-from .programs import check, data, labels, net
+from .programs import Programs, check, data, labels, net
 
-PROGRAMS = {}
-
-
-def program(build):
-    PROGRAMS[build.__name__] = build
-    return build
+program = PROGRAMS = Programs()
 
 
 @program
