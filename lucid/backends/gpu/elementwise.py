@@ -26,9 +26,9 @@ _ndarray = cupy.ndarray
 _NUMBERS = (float, int)
 #: What one kernel of ours computes of arrays of integers or bools too.
 _OF_WHOLE = frozenset("""eq ne lt le gt ge maximum minimum bitwise_and bitwise_or bitwise_xor bitwise_invert bitwise_left_shift
-bitwise_right_shift fmod trunc_divide power""".split())
+bitwise_right_shift fmod trunc_divide""".split())
 _NOT_OF_BOOLS = frozenset(  # C++ makes ints of them
-    "bitwise_invert bitwise_left_shift bitwise_right_shift fmod trunc_divide power".split())
+    "bitwise_invert bitwise_left_shift bitwise_right_shift fmod trunc_divide".split())
 #: Those among them of which a formula has no other word.
 _WORDS = frozenset(("bitwise_left_shift", "bitwise_right_shift", "fmod", "trunc_divide"))
 
@@ -86,7 +86,7 @@ def source_of(row: Row, dtype: np.dtype) -> tuple[str, str]:
     if floating and is_floating(row):
         return fused_kernel, "one kernel for floating arrays, compiled of its formula"
     if dtype.char in kernels.WHOLE and (row.name in kernels.WHOLE_RESULTS[dtype.char == "?"] or (
-            row.name in _OF_WHOLE and not row.cuda and not (dtype.char == "?" and row.name in _NOT_OF_BOOLS))):
+            row.name in _OF_WHOLE and not (dtype.char == "?" and row.name in _NOT_OF_BOOLS))):
         return fused_kernel, "one kernel for integers or bools, compiled of its formula"
     if row.function == COMPOSED and not row.cuda:
         return f"lucid.backends.common.elementwise.{row.name}", "made of CuPy's functions: no kernel takes this dtype"
