@@ -13,8 +13,9 @@ from .. import _dtypes, _recording, backends, gpu
 from .._layout import strided
 from .._writers import writes
 from ..autograd import no_grad
+from ..autograd.inplace import bump_all
 from ..ops.creation.creation import full
-from ..tensor import Tensor, bump_all
+from ..tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]
 

@@ -4,10 +4,10 @@
 `calls`: operations as functions that are made of a template.
 `node`: the graph.
 `engine`: `backward` and `grad`.
-`accumulation`: how gradients are added up.
+`accumulation`: the upstream gradient 1, and how gradients are added up.
 `freeing`: what `backward` frees.
-`seed`: the upstream gradient 1 of a scalar.
-`inplace`: writes in place, versions, and views.
+`inplace`: writes in place, and versions.
+`views`: views of tensors, and complex conjugates.
 `overwrite`, `writers`: operations that write into a tensor that is given; elementwise functions that do so at once.
 `saving`: what operations save, as hooks see it.
 `graph`: the graph as programs see it: nodes, edges and hooks.

@@ -1,4 +1,4 @@
-"""How the engine adds up gradients when it records nothing: in memory of its own, and parts in one go.
+"""The upstream gradient 1; how the engine adds up gradients when it records nothing: in memory of its own, parts in one go.
 
 A rule may return a gradient that others have too: what it got, or a view of that. So the first sum of a node's gradients is new
 memory, into which the engine adds the others. To find out whether nobody else has the first one saved no time.
@@ -10,6 +10,7 @@ needed.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -93,3 +94,23 @@ def sum_of_two(total: Any, gradient: Tensor) -> Tensor:
         return whole + gradient
     run("add", (array, other), {"out": array})
     return whole
+
+
+# ---- the upstream gradient of a scalar if none is given: rules know it without waiting for a device to look ----------------
+_last: weakref.ref[Tensor] | None = None
+
+
+def one(array: Any) -> Tensor:
+    """A tensor like `array`, of one element, that is 1."""
+    global _last
+    seed = wrap(run("fill", (array,), {"value": 1}))
+    _last = weakref.ref(seed)
+    return seed
+
+
+def is_one(gradient: Tensor) -> bool:
+    """Whether a gradient is the last `one`, which nobody has written to, as a hook may. False where a thread made one since."""
+    if _last is None or _last() is not gradient:
+        return False
+    box = gradient._version_box
+    return box is None or box.count == 0

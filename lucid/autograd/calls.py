@@ -22,8 +22,9 @@ from .errors import recover
 from .grad_mode import GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, check_inference
-from .op import Op, Rule, Vjp, connect_view, differentiable, has_history
+from .op import Op, Rule, Vjp, differentiable
 from .overwrite import Overwriting
+from .views import connect_view, has_history
 
 new = object.__new__
 _ANY_OPERANDS, _ANY_ATTRIBUTES = 0x04, 0x08  # of `co_flags`: *args, **keywords

@@ -22,7 +22,7 @@ from .._writers import writes
 from ..backends import TABLES, versions
 from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Tensor, version_box, wrap
-from .accumulation import Pieces, SliceVjp, add_piece, plus, sum_of_two
+from .accumulation import Pieces, SliceVjp, add_piece, one, plus, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD, LEVELS
@@ -30,7 +30,7 @@ from .grad_mode import mode as grad_mode
 from .levels import Composed
 from .node import GradientEdge, LevelNode, Node, Saved, Slot
 from .overwrite import refuse_write
-from .seed import one
+from .views import follow
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 _creation = operator.attrgetter("seq")
@@ -590,6 +590,8 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
         if old._array.__class__ is gradient._array.__class__:
             backends.run("add", (old._array, gradient._array), {"out": old._array})
             version_box(old).bump()
+            if clock.any_guarded:
+                follow(old)
         else:
             old.add_(gradient)
     leaf = tensor._node

@@ -17,10 +17,11 @@ from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, LEVELS, no_grad
 from .grad_mode import mode as grad_mode
-from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
+from .inplace import bump_all, rebase, refuse_leaf
 from .levels import lifted
 from .node import Node, Slot
 from .saving import Kept, are_active
+from .views import Unwritable, share_unwritable
 
 _VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
          "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
@@ -167,7 +168,7 @@ class FunctionNode(Node):
                                    "The inputs that are modified inplace must all be outputs of the Function.")
             if record:
                 refuse_leaf(tensor)
-            version_box(tensor).bump()
+            bump_all((tensor,))
         finished: list[Any] = []
         for number, output in enumerate(outputs):
             if isinstance(output, Tensor) and not _among(output, self._dirty):

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from .._hooks import RemovableHandle
 from .._nodes import GraphNode as Node
-from ..tensor import Tensor, version_box
+from ..tensor import Tensor
 from .engine import Run, current_run
+from .inplace import bump_all
 from .node import GradientEdge
 from .saving import SavedCopies, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
@@ -53,7 +54,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
         if not isinstance(each, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if not each.is_inference():
-            version_box(each).bump()
+            bump_all((each,))
 
 
 class _Handles(RemovableHandle):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import _clock as clock
@@ -11,7 +11,7 @@ from .._nodes import Leaf
 from .._writers import writes
 from ..backends import TABLES, run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
-from ..tensor import Tensor, Version, record_update, register_view, succeed, version_box, wrap
+from ..tensor import Tensor, record_update, succeed, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, HOOKS, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode
@@ -20,42 +20,7 @@ from .node import Node, check_inference
 from .op import Op
 from .overwrite import Overwriting, keep_elements, refuse_overlap, refuse_write
 from .saving import pack
-
-
-class Unwritable:
-    """In place of the replay of a view that cannot be computed from its base again.
-
-    A recorded write to it is refused. After one to its base, or to another view of that, its gradient is.
-    """
-
-    __slots__ = ("name", "reason")
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        self.reason = reason
-
-    def __call__(self, base: Tensor) -> Tensor:
-        raise RuntimeError(f"{self.name} is a view and is being modified inplace. {self.reason}")
-
-    def lost(self, base: Tensor) -> Node:
-        """The history of the view after a write to its base: a node that raises RuntimeError when a gradient gets there."""
-        def vjp(g: Tensor, y: Any) -> Any:
-            raise RuntimeError(f"{self.name} is a view and its base or another view of its base has been modified inplace. "
-                               f"{self.reason}")
-
-        return Node("lost_view", (base._node,), vjp)
-
-
-def share_unwritable(view: Tensor, source: Tensor, refusal: Unwritable) -> None:
-    """Make `view`, whose array is over the memory of `source`, a view of that, for which `refusal` stands."""
-    box = view._version_box = version_box(source)
-    view._view = (source if source._view is None else source._view[0], refusal)
-    _register_once(box, view)
-
-
-def _register_once(box: Version, view: Tensor) -> None:
-    if not any(reference() is view for reference in box.views or ()):
-        register_view(box, view)
+from .views import Unwritable, follow, register_once
 
 
 def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, single: bool = False, **keywords: Any) -> Tensor:
@@ -132,6 +97,8 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     box = target._version_box or version_box(target)
     box.count += 1  # `bump`, without the call
     box.stamp = clock.last_write = clock.tick()
+    if clock.any_guarded:
+        follow(target)
     if tracked and flags & GRAD:
         parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
         vjp = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
@@ -174,6 +141,8 @@ def store(target: Tensor, array: Any) -> None:
     box = target._version_box or version_box(target)
     box.count += 1  # `bump`, without the call
     box.stamp = clock.last_write = clock.tick()
+    if clock.any_guarded:
+        follow(target)
 
 
 def check_result(target: Tensor, shape: tuple[int, ...], dtype: Any) -> None:
@@ -230,7 +199,7 @@ def rebase(target: Tensor, node: Any) -> None:
         succeed(base, Node("view_write", parents, vjp))
     box = version_box(base)
     if target is not base:
-        _register_once(box, target)  # one made in `no_grad` may not be
+        register_once(box, target)  # one made in `no_grad` may not be
     with enable_grad():
         views = [view for reference in box.views or () if (view := reference()) is not None]
         if len(views) > 1:
@@ -240,3 +209,14 @@ def rebase(target: Tensor, node: Any) -> None:
             if view._view is not None and view._view[0] is base:
                 again = view._view[1]
                 succeed(view, again.lost(base) if again.__class__ is Unwritable else again(base)._node)
+
+
+def bump_all(tensors: Sequence[Tensor]) -> None:
+    """Record one write to each of several tensors, which is done."""
+    clock.last_write = now = clock.tick()
+    for box in [tensor._version_box or version_box(tensor) for tensor in tensors]:
+        box.count += 1
+        box.stamp = now
+    if clock.any_guarded:
+        for tensor in tensors:
+            follow(tensor)

@@ -12,16 +12,13 @@ the rule's: ``vjp(g, y, needs=needs)``. Others compute all of their gradients.
 """
 from __future__ import annotations
 
-import functools
 import traceback
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._nodes import Leaf
-from ..backends import TABLES, as_array, storage
+from ..backends import TABLES, as_array
 from ..tensor import Tensor, mark_inference, register_view, version_box, wrap
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, HOOKS, INFERENCE, LEVELS
@@ -30,11 +27,11 @@ from .levels import lifted
 from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
 from .saving import pack
+from .views import connect_view, has_history
 
 Vjp = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Vjp]
 _new = object.__new__
-_REPLAYS = (FunctionType, functools.partial)
 by_kernel: dict[str, Op] = {}  # an operation with the gradient rule of each kernel that has one: forward mode uses it
 _UNUSUAL = ANOMALY | HOOKS
 _FIRST = (0,)
@@ -171,36 +168,3 @@ class Op:
                     connect_view(tensor, base, replay)
         else:
             connect_view(out, base, lambda t: self(t, **attributes))
-
-
-def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor]) -> None:
-    """Make `view` share the version of `parent`, and remember how to compute it from the root of its memory.
-
-    Nothing happens if the array is in fact a copy (a reshape that could not be a view).
-    """
-    source, memory = parent._array, view._array.base
-    if memory is not source and (memory is None or memory is not source.base) and not _shows_bits(view._array, source):
-        return
-    box = view._version_box = parent._version_box or version_box(parent)
-    if parent._view is None:
-        view._view = (parent, replay)
-    else:
-        root, to_parent = parent._view
-        if to_parent.__class__ not in _REPLAYS and hasattr(to_parent, "reason"):  # Unwritable, and so is every view of it
-            view._view = parent._view
-        else:
-            view._view = (root, lambda t: replay(to_parent(t)))
-    if grad_mode.get() & GRAD or has_history(parent):
-        register_view(box, view)
-
-
-def _shows_bits(view: Any, source: Any) -> bool:
-    """Whether one of two arrays holds the other's memory as bits."""
-    stored = _dtypes.STORED_CLASSES
-    return (view.dtype.__class__ in stored or source.dtype.__class__ in stored) and storage.owner(view) is storage.owner(source)
-
-
-def has_history(tensor: Tensor) -> bool:
-    """Whether a view of `tensor` that is made in `no_grad` gets a history too when its base is written outside."""
-    node = tensor._node
-    return node is not None and node.__class__ is not Leaf  # to a leaf no such write is possible

@@ -9,11 +9,12 @@ from .. import _clock as clock
 from .._writers import writes
 from ..backends import TABLES
 from ..backends.out import may_write, share_partly
-from ..tensor import Tensor, Version, disabled_torch_function, version_box, wrap
+from ..tensor import Tensor, disabled_torch_function, version_box, wrap
 from .errors import recover
 from .grad_mode import GRAD, HOOKS, INFERENCE
 from .grad_mode import mode as grad_mode
 from .node import saved_tensors
+from .views import follow, written_with
 
 _new = object.__new__
 
@@ -27,34 +28,10 @@ def refuse_overlap(array: Any) -> None:
                            "memory location. Please clone() the tensor before performing the operation.")
 
 
-#: The memory of complex conjugates, and that of the tensors whose conjugates they are.
-_conjugates: weakref.WeakKeyDictionary[Version, weakref.ref[Version]] = weakref.WeakKeyDictionary()
-
-
-def mark_conjugate(result: Tensor, source: Tensor) -> Tensor:
-    """`result`, the complex conjugate of `source`, after it was noted as that.
-
-    In PyTorch it is a view: a write to it changes `source`. Here it has memory of its own, and a write to it is refused as long
-    as the memory of `source` is there.
-    """
-    memory = version_box(source)
-    _conjugates[version_box(result)] = _conjugates.get(memory) or weakref.ref(memory)
-    clock.any_guarded = True
-    return result
-
-
-def is_conjugate(tensor: Tensor) -> bool:
-    """Whether a tensor, or one that it is a view of, is marked so, and its source is there."""
-    source = _conjugates.get(version_box(tensor))
-    return source is not None and source() is not None
-
-
 def refuse_write(target: Tensor) -> None:
-    """Raise RuntimeError if `target` was made in `inference_mode`, and this is outside, or is a complex conjugate."""
-    if is_conjugate(target):
-        raise RuntimeError("Inplace update to a complex conjugate (of conj, mH, H or adjoint, or a view of one), which has "
-                           "memory of its own here: the tensor whose conjugate it is would not change, as it does in PyTorch. "
-                           "Write the conjugate to that tensor, or take conj_physical(), or resolve_conj(), of it: both copy.")
+    """Raise RuntimeError if `target` was made in `inference_mode`, and this is outside, or if its conjugates could not follow."""
+    for array in written_with(target):
+        refuse_overlap(array)
     if target.is_inference() and not grad_mode.get() & INFERENCE:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
                            "a normal tensor before doing inplace update.")
@@ -136,6 +113,8 @@ class Overwriting(Tensor):
         except Exception as error:
             recover(op.name, arrays, {**attributes, "out": array}, op.name, inputs, error)
         box.bump()
+        if clock.any_guarded:
+            follow(destination)
         if result is not destination and result._node is not None and result._node.kept.__class__ is list:
             _follow(result._node, box)
         return result

@@ -21,6 +21,7 @@ from .errors import explain
 from .grad_mode import GRAD
 from .grad_mode import mode as grad_mode
 from .overwrite import refuse_write
+from .views import follow
 
 _BEGIN = """
     if not isinstance(target, Tensor):
@@ -85,12 +86,14 @@ _END = """
     box = target._version_box or version_box(target)
     box.count += 1  # `bump`, without the call
     box.stamp = clock.last_write = clock.tick()
+    if clock.any_guarded:
+        follow(target)
     return True
 """
 _KNOWN: dict[str, Any] = {
     "__name__": __name__, "ndarray": np.ndarray, "Tensor": Tensor, "TABLES": TABLES, "modes": grad_mode.get, "GRAD": GRAD,
-    "numbers": (float, int), "clock": clock, "refuse_write": refuse_write, "explain": explain, "version_box": version_box,
-    "gpu_kinds": versions.kinds}
+    "numbers": (float, int), "clock": clock, "refuse_write": refuse_write, "follow": follow, "explain": explain,
+    "version_box": version_box, "gpu_kinds": versions.kinds}
 
 
 def writer(function: Any, code: CodeType | None = None) -> Callable[..., bool] | None:

@@ -12,7 +12,9 @@ from typing import Any
 
 from lucid_kernels import numpy_warnings
 
+from .. import _clock as clock
 from .. import backends
+from ..autograd.views import follow
 from ..nn.parameter import Buffer
 from ..tensor import Tensor, record_update, wrap
 from .chains import with_chains
@@ -321,3 +323,5 @@ def _note(tensor: Tensor, times: int) -> None:
     """Record that the memory of `tensor` was written."""
     for _ in range(times):
         record_update(tensor)
+    if clock.any_guarded:
+        follow(tensor)

@@ -19,6 +19,7 @@ from ..autograd.freeing import saves
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.node import Slot
+from ..autograd.views import arrays_of_conjugates
 from ..backends import TABLES
 from ..backends.cpu import chains
 from ..backends.sizes import LARGE
@@ -441,11 +442,11 @@ class Recorder(Arrays):
             if symbol is None or leaf.__class__ is not Tensor:
                 self.refuse("it returns a tensor that was made outside of lucid's operations")
                 return
-            memory = id(owner(leaf._array))
-            if memory in others:
+            memory = {id(owner(array)) for array in (leaf._array, *arrays_of_conjugates(leaf))}
+            if not others.isdisjoint(memory):
                 self.refuse("it returns a tensor whose memory another one has too")
                 return
-            others.add(memory)
+            others |= memory
             if is_open and leaf._node is not None:
                 outputs.append(("alive", symbol, len(self.leaves)))
                 self.leaves.append(leaf)

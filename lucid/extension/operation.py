@@ -14,11 +14,11 @@ from ..autograd.engine import grad
 from ..autograd.errors import describe, explain
 from ..autograd.grad_mode import GRAD, LEVELS, enable_grad, is_grad_enabled
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.inplace import refuse_leaf
+from ..autograd.inplace import bump_all, refuse_leaf
 from ..autograd.op import Op, Vjp
 from ..autograd.overwrite import refuse_overlap, refuse_write
 from ..ops.creation.creation import zeros
-from ..tensor import Tensor, bump_all
+from ..tensor import Tensor
 from .cuda import CudaKernel
 from .deriving import signature_of
 from .entry import Entry, Layout, MetaEntry, Rule, as_kernel

@@ -16,7 +16,8 @@ from ..autograd.inplace import refuse_leaf, store, write
 from ..autograd.levels import lifted
 from ..autograd.node import Node
 from ..autograd.op import Op
-from ..autograd.overwrite import mark_conjugate, refuse_shared
+from ..autograd.overwrite import refuse_shared
+from ..autograd.views import connect_conjugate
 from ..backends import Device
 from ..backends.memory_format import (
     MemoryFormat,
@@ -93,12 +94,13 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself. It is a copy, and a write to it raises RuntimeError while `input` is there.
+    """The complex conjugate, a view with memory of its own: a write to one of the two is repeated in the other. A real
+    tensor itself.
 
     >>> lucid.conj(lucid.tensor([1 + 2j, 3 - 1j])).resolve_conj()
     Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
     """
-    return mark_conjugate(_conj(input), input) if input.is_complex() else input
+    return connect_conjugate(_conj(input), input) if input.is_complex() else input
 
 
 @accepts_out

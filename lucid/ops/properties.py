@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _dtypes, backends
 from .._layout import Layout, strided
-from ..autograd.overwrite import is_conjugate
+from ..autograd.views import is_conjugate
 from ..tensor import Tensor, wrap
 from ._methods import register
 from ._operands import require_tensor
@@ -74,13 +74,12 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 def is_conj(input: Tensor) -> bool:
-    """False: lucid computes conjugates at once.
+    """Whether a tensor is what `conj` gives, or a view of that.
 
     >>> lucid.is_conj(lucid.tensor([1j]).conj())
-    False
+    True
     """
-    require_tensor("is_conj", input)
-    return False
+    return is_conjugate(require_tensor("is_conj", input))
 
 
 def is_neg(input: Tensor) -> bool:
@@ -94,7 +93,7 @@ def is_neg(input: Tensor) -> bool:
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, and a copy of what `conj` gives: that may be written to.
+    """The tensor itself, and a copy of what `conj` gives, which is a view.
 
     >>> lucid.resolve_conj(lucid.tensor([1 + 2j]).conj())
     Tensor([1.0-2.0j], requires_grad=False)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import backends
+from ..autograd.inplace import bump_all
 from ..backends import TABLES
-from ..tensor import Tensor, bump_all
+from ..tensor import Tensor
 from . import optimizer as hooks
 from ._composed import ComposedOptimizer
 from ._gpu import _KERNEL, is_on_gpu

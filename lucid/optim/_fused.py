@@ -6,10 +6,11 @@ from typing import Any
 
 from .._writers import writes
 from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.inplace import bump_all
 from ..backends import run
 from ..ops.creation.creation import tensor
 from ..ops.fusion import Formula, Kind
-from ..tensor import Tensor, bump_all
+from ..tensor import Tensor
 
 #: Elements. Below, the operations one by one take as long, and nothing needs to be compiled.
 FUSED_FROM = 1 << 14

@@ -19,8 +19,9 @@ import numpy as np
 
 from .. import backends
 from .._writers import writes
+from ..autograd.inplace import bump_all
 from ..backends import TABLES, run
-from ..tensor import Tensor, bump_all
+from ..tensor import Tensor
 from ._complex import Copies, as_real, copy_back
 
 Pairs = Sequence[tuple[Tensor, Tensor]]

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._writers import writes
+from ..autograd.inplace import bump_all
 from ..backends import run
-from ..tensor import Tensor, bump_all
+from ..tensor import Tensor
 from ._complex import Copies, as_real, copy_back
 
 Row = Sequence[Any]  # the arrays of a parameter: itself, its gradient, its state

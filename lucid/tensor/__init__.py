@@ -29,10 +29,10 @@ from .base import Answer, TensorBase
 from .construction import as_array, from_arguments
 from .sharing import Sharing
 from .size import Size
-from .version import Version, bump_all, mark_inference, record_update, register_view, version_box
+from .version import Version, mark_inference, record_update, register_view, version_box
 
 __all__ = [
-    "Answer", "Size", "Tensor", "Version", "array_behind", "as_array", "as_class", "bump_all", "disabled_torch_function",
+    "Answer", "Size", "Tensor", "Version", "array_behind", "as_array", "as_class", "disabled_torch_function",
     "mark_inference", "record_update", "register_view", "succeed", "version_box", "wrap",
 ]
 
@@ -133,7 +133,10 @@ class Tensor(graph.Graph, Sharing, protocols.Protocols):
         Tensor([3.0, 3.0], requires_grad=True)
         """
         backends.versions.share(self._array)
-        return wrap(self._array)
+        result = wrap(self._array)
+        if self._version_box is not None and self._version_box.conjugates is not None:
+            self._share_conjugates(result)
+        return result
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -169,6 +172,8 @@ class Tensor(graph.Graph, Sharing, protocols.Protocols):
         result = wrap(array)
         box = version_box(self)
         result._version_box = Version() if box.inference else box  # an ordinary tensor again, as in PyTorch
+        if box.conjugates is not None:
+            self._share_conjugates(result)
         return result
 
     def detach_(self) -> Tensor:

@@ -44,6 +44,7 @@ class TensorBase(TensorMethods):
     _version_box: Version | None
     _view: tuple[Tensor, Callable[[Tensor], Tensor]] | None
     _refuse_grad: Callable[[], None]
+    _share_conjugates: Callable[[Tensor], None]
 
     @property
     def shape(self) -> Size:

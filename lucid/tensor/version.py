@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
 from sys import getrefcount
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,14 @@ if TYPE_CHECKING:
 class Version:
     """The in-place writes to one piece of memory, shared by every tensor that views it."""
 
-    __slots__ = ("__weakref__", "count", "inference", "stamp", "views")
+    __slots__ = ("__weakref__", "conjugates", "count", "inference", "stamp", "views")
 
     def __init__(self) -> None:
         self.count: int = 0  # writes so far
         self.stamp: int = 0  # the clock at the last write
         self.inference: bool = False  # made in inference_mode: must not be saved for a gradient
         self.views: set[weakref.ref[Tensor]] | None = None  # live differentiable views, to rebase after a write
+        self.conjugates: weakref.WeakSet[Any] | None = None  # complex ones among the views, with memory of their own
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Version, ()  # a copy of the memory has a history of its own
@@ -46,14 +46,6 @@ def register_view(box: Version, view: Tensor) -> None:
     if box.views is None:
         box.views = set()
     box.views.add(weakref.ref(view, box.views.discard))
-
-
-def bump_all(tensors: Iterable[Tensor]) -> None:
-    """Record one write to each of several tensors."""
-    clock.last_write = now = clock.tick()
-    for box in [tensor._version_box or version_box(tensor) for tensor in tensors]:
-        box.count += 1
-        box.stamp = now
 
 
 def _references() -> int:

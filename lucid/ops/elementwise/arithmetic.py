@@ -194,7 +194,7 @@ _add_scaled = single_op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y:
 def conjugate(x: Operand) -> Operand:
     """The complex conjugate; a real tensor or number itself."""
     if isinstance(x, Tensor):
-        return x.conj() if x._array.dtype.kind == "c" else x
+        return x.conj_physical() if x._array.dtype.kind == "c" else x
     return x.conjugate()
 
 

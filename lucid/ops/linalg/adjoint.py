@@ -1,16 +1,12 @@
 """The conjugate transpose: `adjoint`, `x.mH`, `x.H`."""
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable
 
 from ..._namespace.callers import outside
-from ...autograd.overwrite import mark_conjugate
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
-from . import matrices as _matrices
 
 METHODS = ("adjoint",)
 
@@ -27,18 +23,29 @@ def adjoint(input: Tensor) -> Tensor:
     if input.ndim == 0:
         warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=outside())
         return input.conj()
-    return mark(_matrices.adjoint)(input)
+    return input.mH
 
 
-def mark(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """`function`, which gives a conjugate, with the mark that it is one."""
-    @functools.wraps(function)
-    def marked(input: Tensor) -> Tensor:
-        result = function(input)
-        return mark_conjugate(result, input) if input.is_complex() else result
+def _conjugate_transposes(matrix: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix (the property `mH`), a view.
 
-    return marked
+    >>> lucid.zeros(5, 2, 3, dtype=lucid.complex64).mH.shape
+    lucid.Size([5, 3, 2])
+    """
+    return matrix.mT.conj()
 
 
-SPECIAL_METHODS = {"mH": property(mark(_matrices.adjoint)), "H": property(mark(_matrices.matrix_adjoint))}
+def _conjugate_transpose(matrix: Tensor) -> Tensor:
+    """The conjugate transpose of one matrix (the property `H`), a view; a number is its own.
+
+    >>> lucid.tensor([[1 + 1j, 2], [3, 4]]).H
+    Tensor([[1.0-1.0j, 3.0-0.0j],
+            [2.0-0.0j, 4.0-0.0j]], requires_grad=False)
+    """
+    if matrix.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {matrix.ndim}-D tensor.")
+    return matrix.mH if matrix.ndim else matrix.conj()
+
+
+SPECIAL_METHODS = {"mH": property(_conjugate_transposes), "H": property(_conjugate_transpose)}
 register(__name__)

@@ -14,24 +14,8 @@ from ..elementwise.arithmetic import conjugate
 
 
 def adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of each matrix (the property `mH`).
-
-    >>> lucid.zeros(5, 2, 3, dtype=lucid.complex64).mH.shape
-    lucid.Size([5, 3, 2])
-    """
+    """The conjugate transpose of each matrix, for gradients: that of complex matrices is no view, unlike `mH`."""
     return conjugate(matrix).mT
-
-
-def matrix_adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of one matrix (the property `H`); a number is its own.
-
-    >>> lucid.tensor([[1 + 1j, 2], [3, 4]]).H
-    Tensor([[1.0-1.0j, 3.0-0.0j],
-            [2.0-0.0j, 4.0-0.0j]], requires_grad=False)
-    """
-    if matrix.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {matrix.ndim}-D tensor.")
-    return adjoint(matrix) if matrix.ndim else conjugate(matrix)
 
 
 def require_rank(name: str, input: Tensor, argument: str = "A") -> None:

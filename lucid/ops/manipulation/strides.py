@@ -8,9 +8,10 @@ from typing import Any
 from ...autograd.calls import single_op
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
-from ...autograd.inplace import Unwritable, refuse_leaf
+from ...autograd.inplace import refuse_leaf
 from ...autograd.op import Op, Vjp
 from ...autograd.overwrite import refuse_write
+from ...autograd.views import Unwritable, is_conjugate
 from ...backends import storage
 from ...backends.memory_format import inverse, memory_axes
 from ...backends.storage import reach
@@ -81,6 +82,9 @@ class _StridedOp(Op):
             register_view(box, out)
 
     def _replay(self, root: Tensor, base: Tensor, attributes: dict[str, Any]) -> Callable[[Tensor], Tensor]:
+        if is_conjugate(base):
+            to_base = base._view[1]  # type: ignore[index]
+            return lambda t: self(to_base(t), **attributes)
         strides, axes = root.stride(), memory_axes(root._array)
         if not root._array.transpose(axes).flags.c_contiguous:
             return Unwritable("Output of as_strided", "Its base has gaps in memory. clone() the base first.")

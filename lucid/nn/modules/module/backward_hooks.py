@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from .... import backends
 from ....autograd.grad_mode import is_grad_enabled
-from ....autograd.inplace import Unwritable, share_unwritable
 from ....autograd.node import Node, Slot
+from ....autograd.views import Unwritable, share_unwritable
 from ....tensor import Tensor, wrap
 
 Gradients = tuple[Tensor | None, ...]

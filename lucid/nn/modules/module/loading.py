@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from .... import _dtypes
 from ...._writers import writes
 from ....autograd.grad_mode import no_grad
+from ....autograd.inplace import bump_all
 from ....autograd.overwrite import refuse_overlap, refuse_write
 from ....backends import Device, run
 from ....tensor import Tensor, array_behind, version_box
@@ -214,7 +215,7 @@ class Snapshot:
         for tensor, array, elements, version in self._elements.values():
             run("copy", (elements,), {"out": array})
             if version_box(tensor).count != version:
-                version_box(tensor).bump()
+                bump_all((tensor,))
 
 
 def ignored_patterns(strict: Any) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from .... import _dtypes, _recording
 from ...._namespace.callers import outside
+from ....autograd.accumulation import is_one
 from ....autograd.calls import operation, single_op
 from ....autograd.errors import type_name
 from ....autograd.grad_mode import is_composed, is_grad_enabled
 from ....autograd.op import Vjp
-from ....autograd.seed import is_one
 from ....backends import run
 from ....tensor import Tensor
 from ..._operands import is_differentiated, require_tensor
