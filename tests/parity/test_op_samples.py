@@ -28,7 +28,7 @@ _RANDOM = "random numbers"
 DIFFERENT = {
     "as_strided partial_views": ("", "the samples are parts of larger memory, which a copy has not"),
     "as_strided_scatter": ("gradient", "PyTorch's gradient is that of the elements that are overwritten"),
-    "conj": ("shares memory", "conjugates are copies"),
+    "conj": ("shares memory", "conjugates have memory of their own, to which writes are repeated"),
     "cholesky_inverse": ("gradient", "PyTorch's gradient is not zero for the triangle that is not read"),
     "cholesky_solve": ("gradient", "PyTorch's gradient is not zero for the triangle that is not read"),
     "gather": ("Expected dtype int32/int64 for index", "an empty index of another dtype is refused"),

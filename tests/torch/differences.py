@@ -168,7 +168,7 @@ for _subject, _reason in {
     "`detach()` of an inference tensor": "more is allowed with it",
     "`huber_loss` of two dtypes": "a loss of two dtypes has no gradients in PyTorch; without them it is the wider one here",
     "selective checkpoints": "operators of `torch.ops.aten` are refused by name",
-    "`conj`, `mH`, `H` of complex tensors": "the same elements; to write to a conjugate raises, and to read one that is older than a write is rare: docs/torch.md says so",
+    "`conj`, `mH`, `H` of complex tensors": "the same elements, also after writes; PyTorch has no NumPy array of a conjugate",
     "error class of `TensorDataset` and `ConcatDataset`": "the one for wrong lengths is raised as another class",
     "`allow_mutation_on_saved_tensors`": "the same gradients, with other memory",
     "scrambled points of `quasirandom.SobolEngine`": "random points, of the same distribution",
