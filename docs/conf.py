@@ -24,7 +24,6 @@ html_css_files = ["site.css"]
 html_js_files = ["sidebar.js"]
 html_favicon = "_static/lucid.svg"
 html_use_index = False  # nothing would be in it: pages are written as text, not by directives
-highlight_language = "none"  # of a block that names none: what a program prints
 html_show_copyright = False
 html_copy_source = html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -22,7 +22,7 @@ import public_names as names  # noqa: E402
 FOLDER = ROOT / "docs" / "reference"
 MOST_TESTS = 6
 LINE = 96
-_CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?!`)")
+_CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(?:\(\))?`(?!`)")
 _ADDRESS = re.compile(r"https?://[^\s()<>`]+[^\s()<>`.,;:]")
 INDEX = """# Reference
 
@@ -85,10 +85,10 @@ def _plain(text: str) -> str:
 
 
 def _markdown(docstring: str, links: dict[str, str]) -> str:
-    """A docstring as Markdown: examples become blocks of code, names of others become links."""
+    """A docstring as Markdown: examples become blocks of code, names of others become links; a colon is enough before code."""
     lines: list[str] = []
     block = False
-    for line in docstring.splitlines():
+    for line in re.sub(r" +::$", "", re.sub(r"(?<=\S)::$", ":", docstring, flags=re.MULTILINE), flags=re.MULTILINE).splitlines():
         example = line.lstrip().startswith((">>>", "...")) or (block and bool(line.strip()))
         if example and not block:
             lines += ["", "```pycon"]
