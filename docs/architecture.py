@@ -17,7 +17,7 @@ LAYERS = {
     "lucid/backends": ("backends", "#cde5f7"),
     "kernels": ("kernels", "#e4d7f5"),
 }
-COLUMN, BOX, STEP, TOP = 345, 36, 50, 90
+COLUMN, BOX, STEP, TOP = 410, 38, 47, 90
 
 
 class Walk(NamedTuple):
@@ -44,25 +44,29 @@ def _text(x: float, y: float, size: int, text: str, more: str = "") -> str:
 
 
 def draw(columns: list[Walk]) -> str:
-    """The picture: a column for each walk, on a ground of its own, so that it can be read on any page."""
-    width, height = COLUMN * len(columns) + 20, TOP + STEP * max(len(walk.functions) for walk in columns)
+    """The picture: a column for each walk, two beside each other, so that a page shows the letters in their size; on a ground of
+    its own, so that it can be read on any page.
+    """
+    pairs = [columns[first:first + 2] for first in range(0, len(columns), 2)]
+    heights = [TOP - 40 + STEP * max(len(walk.functions) for walk in pair) for pair in pairs]
+    width, height = COLUMN * 2 + 20, 40 + sum(heights)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" fill="#1f2328">',
              f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>']
     for number, (layer, colour) in enumerate(LAYERS.values()):
         parts += [f'<rect x="{20 + 130 * number}" y="14" width="18" height="18" rx="4" fill="{colour}" stroke="#6e7781"/>',
-                  _text(45 + 130 * number, 28, 14, layer)]
-    for column, walk in enumerate(columns):
-        x = 20 + COLUMN * column
-        parts.append(_text(x, 68, 19, walk.title, ' font-weight="bold" font-family="monospace"'))
+                  _text(45 + 130 * number, 28, 15, layer)]
+    for number, walk in enumerate(columns):
+        x, top = 20 + COLUMN * (number % 2), TOP + sum(heights[:number // 2])
+        parts.append(_text(x, top - 20, 19, walk.title, ' font-weight="bold" font-family="monospace"'))
         for row, (name, file) in enumerate(walk.functions):
-            y = TOP + STEP * row
+            y = top + STEP * row
             colour = next(colour for start, (_, colour) in LAYERS.items() if file.startswith(start))
             if row:
                 line = f"M{x + 20} {y - STEP + BOX}v{STEP - BOX - 5}m-4 0h8l-4 5z"
                 parts.append(f'<path d="{line}" fill="#6e7781" stroke="#6e7781"/>')
             parts += [f'<rect x="{x}" y="{y}" width="{COLUMN - 20}" height="{BOX}" rx="5" fill="{colour}" stroke="#6e7781"/>',
-                      _text(x + 8, y + 15, 13, name.replace(".<locals>", ""), ' font-family="monospace"'),
-                      _text(x + 8, y + 30, 11, file.removeprefix("kernels/"), ' fill="#57606a"')]
+                      _text(x + 8, y + 16, 15, name.replace(".<locals>", ""), ' font-family="monospace"'),
+                      _text(x + 8, y + 32, 13, file.removeprefix("kernels/"), ' fill="#57606a"')]
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -20,7 +20,10 @@ suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_title = f"lucid {release}"
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["site.css"]
+html_js_files = ["sidebar.js"]
+html_favicon = "_static/lucid.svg"
+html_use_index = False  # nothing would be in it: pages are written as text, not by directives
 html_show_copyright = False
 html_copy_source = html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

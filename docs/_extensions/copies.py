@@ -20,7 +20,7 @@ def _linked(text: str, folder: pathlib.Path) -> str:
         if path in PAGES:
             return f"[{words}]({PAGES[path]}.md)"
         if re.fullmatch(r"docs/\w+\.md", path):
-            return f"[{words}]({path.removeprefix('docs/')})"
+            return f"[{'' if words == path else words}]({path.removeprefix('docs/')})"  # without words it gets the title
         return words
 
     return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", link, text)

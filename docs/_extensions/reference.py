@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import operator
 import pathlib
 import re
 import sys
@@ -21,24 +22,38 @@ import public_names as names  # noqa: E402
 FOLDER = ROOT / "docs" / "reference"
 MOST_TESTS = 6
 LINE = 96
-_CODE = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
+_CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(?:\(\))?`(?!`)")
 _ADDRESS = re.compile(r"https?://[^\s()<>`]+[^\s()<>`.,;:]")
 INDEX = """# Reference
 
 Every public name, each with a page of its own: signature, what it does, source and the tests that use it.
-What an operation can do on which device stands in [the table of operations](../operations.md).
+What an operation can do on which device stands in [the table of operations](../operations.md). In the examples
+`lucid`, `nn`, `F` (`lucid.nn.functional`) and `np` (numpy) are imported.
 
+| module | what it has |
+| --- | --- |
 """
 
 
-def _signature(name: str, value: Any) -> str:
-    """A call of it as Python shows it, or each of its overloads; of a class without the None that `__init__` returns."""
+def _signature(name: str, value: Any, *, bound: bool = False) -> str:
+    """A call of it as Python shows it, or each of its overloads; of a class without the None that `__init__` returns, of a
+    method (`bound`) without what is before the dot.
+    """
     try:
         if inspect.isclass(value):
             return _call(name, inspect.signature(value).replace(return_annotation=inspect.Signature.empty))
-        return "\n".join(_call(name, inspect.signature(each)) for each in get_overloads(inspect.unwrap(value)) or [value])
+        signatures = [inspect.signature(each) for each in get_overloads(inspect.unwrap(value)) or [value]]
+        if bound:
+            signatures = [each.replace(parameters=_without_first(each)) for each in signatures]
+        return "\n".join(_call(name, each) for each in signatures)
     except (TypeError, ValueError, AttributeError):
         return f"{name}(...)"
+
+
+def _without_first(signature: inspect.Signature) -> list[inspect.Parameter]:
+    parameters = list(signature.parameters.values())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return parameters[1:] if parameters and parameters[0].kind in positional else parameters
 
 
 def _call(name: str, signature: inspect.Signature) -> str:
@@ -70,10 +85,10 @@ def _plain(text: str) -> str:
 
 
 def _markdown(docstring: str, links: dict[str, str]) -> str:
-    """A docstring as Markdown: examples become blocks of code, names of others become links."""
+    """A docstring as Markdown: examples become blocks of code, names of others become links; a colon is enough before code."""
     lines: list[str] = []
     block = False
-    for line in docstring.splitlines():
+    for line in re.sub(r" +::$", "", re.sub(r"(?<=\S)::$", ":", docstring, flags=re.MULTILINE), flags=re.MULTILINE).splitlines():
         example = line.lstrip().startswith((">>>", "...")) or (block and bool(line.strip()))
         if example and not block:
             lines += ["", "```pycon"]
@@ -83,15 +98,37 @@ def _markdown(docstring: str, links: dict[str, str]) -> str:
         lines.append(line.strip() if example and line.lstrip().startswith(">>>") else line)
     if block:
         lines.append("```")
-    text = "\n".join(lines)
+    parts = re.split(r"(```pycon.*?```)", "\n".join(lines), flags=re.DOTALL)
+    return "".join(part if part.startswith("```") else _ADDRESS.sub(r"<\g<0>>", _linked(part, links)) for part in parts)
 
-    def linked(match: re.Match[str]) -> str:
+
+def _linked(text: str, links: dict[str, str], folder: str = "") -> str:
+    """Names of others as links."""
+    def link(match: re.Match[str]) -> str:
         name = match[1]
         full = name if name in links else f"lucid.{name}" if "." in name else ""
-        return f"[{match[0]}]({links[full]}.md)" if full in links else match[0]
+        return f"[{match[0]}]({folder}{links[full]}.md)" if full in links else match[0]
 
-    parts = re.split(r"(```pycon.*?```)", text, flags=re.DOTALL)
-    return "".join(part if part.startswith("```pycon") else _ADDRESS.sub(r"<\g<0>>", _CODE.sub(linked, part)) for part in parts)
+    return _CODE.sub(link, text)
+
+
+@functools.cache
+def _links() -> dict[str, str]:
+    """For each public name, the one that has a page."""
+    return {name: item.name for item in names.public() for name in (item.name, *item.aliases)}
+
+
+def _link_guide(app: Any, page: str, source: list[str]) -> None:
+    """Names in the pages of the guide lead to the reference, those in headings, links and code aside; in the table of operations
+    those of `lucid` stand without it.
+    """
+    if page.startswith("reference/"):
+        return
+    links = _links()
+    if page == "operations":
+        links = links | {name.removeprefix("lucid."): target for name, target in links.items() if name.count(".") == 1}
+    parts = re.split(r"(^ *```.*?^ *```|^#.*?$)", source[0], flags=re.DOTALL | re.MULTILINE)
+    source[0] = "".join(part if part.lstrip().startswith(("```", "#")) else _linked(part, links, "reference/") for part in parts)
 
 
 @functools.cache
@@ -147,8 +184,10 @@ def _part_of(base: type, value: type) -> bool:
         base.__name__.startswith("_") or package in (value.__module__, value.__module__.rpartition(".")[0]))
 
 
-def _methods(value: type) -> Iterable[tuple[str, Any]]:
-    """The public methods and properties that a class has beside those of `nn.Module`, `Optimizer` and others with a page."""
+def _methods(value: type) -> Iterable[tuple[str, Any, bool]]:
+    """The public methods and properties that a class has beside those of `nn.Module`, `Optimizer` and others with a page, and
+    whether they get the object or its class as first argument.
+    """
     inherited = {name for base in value.__mro__[1:] if base in _bases() for name in dir(base)}
     for name, _ in inspect.getmembers(value):
         if name.startswith("_") or (name in inherited and name not in vars(value) and name != "forward"):
@@ -157,29 +196,30 @@ def _methods(value: type) -> Iterable[tuple[str, Any]]:
         if owner is None or not (owner is value or _part_of(owner, value)):
             continue
         found = inspect.getattr_static(value, name)
+        bound = not isinstance(found, staticmethod)
         if isinstance(found, (staticmethod, classmethod)):
             found = found.__func__
         if isinstance(found, property) or callable(found):
-            yield name, found
+            yield name, found, bound
 
 
-def _members(item: names.Public, links: dict[str, str], documented: dict[int, str]) -> str:
+def _members(item: names.Public, links: dict[str, str], documented: dict[tuple[str, str], str]) -> str:
     parts = []
-    for name, found in _methods(item.value):
-        value = found.fget if isinstance(found, property) else names.plain(found)
-        call = name if isinstance(found, property) else _signature(name, value)
-        other = documented.get(id(value))
-        text = f"The function [`{other}`]({other}.md) as a method." if other and other != item.name else _markdown(
-            inspect.getdoc(found) or "", links)
-        parts.append(f"### {name}\n\n{_fenced(call, 'python')}\n{text}\n")
+    for name, found, bound in _methods(item.value):
+        call = "" if isinstance(found, property) else _fenced(_signature(name, names.plain(found), bound=bound), "python")
+        docstring = inspect.getdoc(found) or ""
+        other = documented.get((name, docstring))
+        text = f"The function [`{other}`]({other}.md) as a method." if other else _markdown(docstring, links)
+        parts.append(f"### {name}\n\n{call}\n{text}\n")
     return "\n## Methods and properties\n\n" + "\n".join(parts) if parts else ""
 
 
-def page(item: names.Public, links: dict[str, str], documented: dict[int, str]) -> str:
+def page(item: names.Public, links: dict[str, str], documented: dict[tuple[str, str], str]) -> str:
     """The text of the page of a public name."""
     place, source = _source(item.value)
     short = item.name.removeprefix("lucid.") if item.name.count(".") > 1 else item.name
-    parts = [f"---\norphan: true\n---\n# {item.name}\n", f"[{item.namespace}](namespace-{item.namespace}.md)\n",
+    parts = [f"---\norphan: true\n---\n# {item.name}\n",
+             f"[Reference](index.md) / [{item.namespace}](namespace-{item.namespace}.md)\n",
              _fenced(_signature(short, item.value), "python"), _markdown(inspect.getdoc(item.value) or "", links), ""]
     if item.aliases:
         parts.append("Also " + ", ".join(f"`{alias}`" for alias in item.aliases) + ".\n")
@@ -201,19 +241,26 @@ def write(folder: pathlib.Path = FOLDER) -> int:
     """
     folder.mkdir(exist_ok=True)
     items = list(names.public())
-    links = {name: item.name for item in items for name in (item.name, *item.aliases)}
-    documented = {id(item.value): item.name for item in items}
+    links = _links()
+    documented = {(name.rpartition(".")[2], inspect.getdoc(item.value) or ""): item.name
+                  for item in items if item.kind == "function" for name in (item.name, *item.aliases)}
     texts = {f"{item.name}.md": page(item, links, documented) for item in items}
-    spaces: dict[str, list[names.Public]] = collections.defaultdict(list)
+    spaces: dict[str, list[tuple[str, names.Public]]] = collections.defaultdict(list)
     for item in items:
-        spaces[item.namespace].append(item)
-    for space, members in spaces.items():
-        summary = _ADDRESS.sub(r"<\g<0>>", (inspect.getdoc(names.namespace(space)) or "").partition("\n\n")[0]
-                               ) if space != "lucid" else ""
-        rows = [f"| [`{item.name.rpartition('.')[2]}`]({item.name}.md) | {_first(item)} |" for item in members]
-        texts[f"namespace-{space}.md"] = (f"# {space}\n\n{summary}\n\n| name | |\n| --- | --- |\n" + "\n".join(rows)
-                                          + "\n")
-    texts["index.md"] = INDEX + "```{toctree}\n:titlesonly:\n\n" + "\n".join(f"namespace-{space}" for space in spaces) + "\n```\n"
+        for name in (item.name, *item.aliases):
+            spaces[name.rpartition(".")[0]].append((name, item))
+    index = ""
+    used = [space for space in names.NAMESPACES if space in spaces]  # not those whose package is not installed
+    for space in used:
+        summary = _summary(names.namespace(space)) if space != "lucid" else "Tensors, and operations on them."
+        tables = [f"| name | what it is |\n| --- | --- |\n{rows}" for kind in ("class", "function") if (rows := "".join(
+            f"| [`{name.rpartition('.')[2]}`]({item.name}.md) | {_summary(item.value)} |\n"
+            for name, item in sorted(spaces[space], key=operator.itemgetter(0)) if item.kind == kind))]
+        heads = ["## Classes\n\n", "## Functions\n\n"] if len(tables) == 2 else [""]
+        texts[f"namespace-{space}.md"] = f"# {space}\n\n{summary}\n\n" + "\n".join(map(operator.add, heads, tables))
+        index += f"| [{space}](namespace-{space}.md) | {summary} |\n"
+    texts["index.md"] = f"{INDEX}{index}\n```{{toctree}}\n:titlesonly:\n:hidden:\n\n" + "\n".join(
+        f"namespace-{space}" for space in used) + "\n```\n"
     for old in folder.glob("*.md"):
         if old.name not in texts:
             old.unlink()
@@ -224,26 +271,28 @@ def write(folder: pathlib.Path = FOLDER) -> int:
     return len(items)
 
 
-def _first(item: names.Public) -> str:
+def _summary(value: Any) -> str:
     """The first sentence of its docstring, for a table."""
-    text = " ".join((inspect.getdoc(item.value) or "").partition("\n\n")[0].split())
-    return re.split(r"(?<=[.:]) ", text)[0].replace("|", "\\|")
+    text = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
+    return _ADDRESS.sub(r"<\g<0>>", re.split(r"(?<=[^.]\.) (?=[A-Z`'(])", text)[0].replace("|", "\\|"))
 
 
 def _shared_navigation() -> Any:
-    """A listener that lets the pages of names, which no table of contents has, share their navigation: it is the same on all of
-    them, and took two thirds of the time of a build.
+    """A listener that gives the pages of names, which no table of contents has, the navigation of the page of their namespace:
+    made once for all of them, as it took two thirds of the time of a build.
     """
     kept: dict[str, str] = {}
 
     def share(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-        plain = context.get("toctree")
-        if page.startswith("reference/lucid") and plain is not None:
+        if page.startswith(("reference/lucid", "reference/namespace")):
+            own = page.removeprefix("reference/")
+            space = own if own.startswith("namespace") else f"namespace-{own.rpartition('.')[0]}"
+
             def navigation(**options: Any) -> str:
-                key = repr(options)
+                key = f"{space} {options}"
                 if key not in kept:
-                    kept[key] = plain(**options)
-                return kept[key]
+                    kept[key] = app.builder._get_local_toctree(f"reference/{space}", **options)
+                return kept[key] if own == space else kept[key].replace('href="#"', f'href="{space}.html"')
 
             context["toctree"] = navigation
 
@@ -253,5 +302,6 @@ def _shared_navigation() -> Any:
 def setup(app: Any) -> dict[str, Any]:
     """Write the pages before Sphinx looks for them."""
     app.connect("config-inited", lambda *_: write())
+    app.connect("source-read", _link_guide)
     app.connect("html-page-context", _shared_navigation(), priority=100)  # before the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import textwrap
 
 import lucid
 from lucid import Tensor, nn
@@ -102,7 +103,8 @@ def main(steps: int = 600, device: str = "cpu", output: pathlib.Path | None = No
         figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3))
         left.plot(losses)
         left.set(xlabel="step", ylabel="nats a character")
-        right.text(0, 1, written, va="top", family="monospace", fontsize=6)
+        lines = [part for line in written.splitlines() for part in textwrap.wrap(line, 44)]
+        right.text(0, 1, "\n".join(lines), va="top", family="monospace", fontsize=9)
         right.set_axis_off()
         figure.tight_layout()
         figure.savefig(output, dpi=70)

@@ -86,7 +86,7 @@ def main(steps: int = 200, device: str = "cpu", output: pathlib.Path | None = No
         side = logits.softmax(1)[:, 1].numpy()
         axis.scatter(place[:, 0].numpy(), place[:, 1].numpy(), c=side, cmap="coolwarm", vmin=0, vmax=1, s=70, zorder=2)
         for person in (0, 33):
-            axis.annotate(f"leader {person}", place[person].tolist(), fontsize=8)
+            axis.annotate(f"leader {person}", place[person].tolist(), (7, 5), textcoords="offset points", fontsize=10)
         axis.set_axis_off()
         figure.tight_layout()
         figure.savefig(output, dpi=70)

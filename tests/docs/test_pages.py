@@ -55,6 +55,23 @@ def test_links_lead_somewhere():
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_lines_of_code_fit_a_page():
+    """It shows 103 characters beside each other."""
+    for page in DOCS.glob("*.md"):
+        for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+            assert max(map(len, block.splitlines())) <= 102, f"{page.name}: {block}"
+
+
+def test_names_in_the_guide_lead_to_the_reference(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    from reference import _link_guide
+
+    text = ["# `nn.Linear`\n`nn.functional.conv2d` and [`nn.Buffer`](buffers.md)\n```python\n`nn.Linear`\n```\n"]
+    _link_guide(None, "quickstart", text)
+    assert text == ["# `nn.Linear`\n[`nn.functional.conv2d`](reference/lucid.conv2d.md) and [`nn.Buffer`](buffers.md)\n"
+                    "```python\n`nn.Linear`\n```\n"]
+
+
 @pytest.mark.parametrize(("name", "methods"), [
     ("Tensor", ["requires_grad", "item", "share_memory_", "detach", "add_"]),
     ("nn.Module", ["state_dict", "register_forward_hook", "to", "parameters", "train"]),
@@ -63,4 +80,4 @@ def test_the_page_of_a_class_has_the_methods_of_all_its_files(name, methods, mon
     monkeypatch.syspath_prepend(DOCS / "_extensions")
     from reference import _methods
 
-    assert set(methods) <= {method for method, _ in _methods(attrgetter(name)(lucid))}
+    assert set(methods) <= {method for method, *_ in _methods(attrgetter(name)(lucid))}

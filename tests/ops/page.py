@@ -22,10 +22,11 @@ from tests.ops.table.row import Row  # noqa: E402
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "operations.md"
 HEAD = """# Operations
 
-Every operation with a row in the op table of the tests (`tests/ops/table`). Written by `python -m tests.ops.page`, which runs
-the rows: do not edit.
+<!-- Written by `python -m tests.ops.page`, which runs the rows of `tests/ops/table`: do not edit. -->
 
-- **method**: `x.name()` and `x.name_()`, the latter in place.
+Every operation, and what it can do, as its tests find it.
+
+- **method**, **in place**: whether there are `x.name()` and `x.name_()`.
 - **out**: takes `out=`, the tensor to write the result into.
 - **backends**: where it runs; on `meta` only shapes, dtypes and strides are computed, which some results do not allow.
 - **dtypes**: of the inputs: bool, uint8, i (int8 to int64), half (float16), bf16 (bfloat16), f (float32, float64),
@@ -103,8 +104,8 @@ def _total(t: Any) -> Any:
 def _line(op: str, rows: list[Row]) -> str:
     name, function = op.rsplit(".", 1)[-1], _function(op)
     plain = "." not in op or op.startswith("Tensor.")
-    method = f"`x.{name}`" if plain and hasattr(lucid.Tensor, name) else ""
-    place = f"`x.{name}_`" if plain and hasattr(lucid.Tensor, f"{name}_") else ""
+    method = "yes" if plain and hasattr(lucid.Tensor, name) else ""
+    place = "yes" if plain and hasattr(lucid.Tensor, f"{name}_") else ""
     takes = hasattr(function, "without_out") or (callable(function) and "out" in _parameters(function))
     out = "yes" if takes and not op.startswith("Tensor.") else ""
     return f"| `{op}` | {method} | {place} | {out} | {_backends(rows)} | {_dtypes(rows)} | {_gradient(rows)} |"

@@ -24,10 +24,11 @@ PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
 MODULES = pathlib.Path(__file__).with_name("namespaces.txt")
 HEAD = """# What of PyTorch is there
 
-Every public name of PyTorch 2.13, namespace by namespace: those that lucid has, and what it lacks, `*` for any characters. Written
-by `python -m tests.parity.missing`: do not edit. An attribute that is missing raises AttributeError; for the large subjects it says
-what to do instead. What is there and differs stands in [differences.md](differences.md). In brackets stands why something is not
-there:
+<!-- Written by `python -m tests.parity.missing`: do not edit. -->
+
+Every public name of PyTorch 2.13, namespace by namespace: those that lucid has, and what it lacks, `*` for any characters.
+An attribute that is missing raises AttributeError; for the large subjects it says what to do instead. What is there and differs
+stands in [Where lucid differs from PyTorch](differences.md). In brackets stands why something is not there:
 
 """
 #: PyTorch's namespaces, and lucid's where they have another name.

@@ -5,7 +5,7 @@ import fnmatch
 
 REASONS: dict[str, tuple[str, str]] = {
     "programs for PyTorch": (
-        "`python -m lucid.torch` has it, or says by its name what to do instead: see [torch.md](torch.md)",
+        "`python -m lucid.torch` has it, or says by its name what to do instead: see [PyTorch programs on lucid](torch.md)",
         """jit* *.jit.* library* _C* ScriptModule classes* ops* overrides.redispatch_function utils.jit* *Storage
            storage* nn.modules.lazy* torch_version* package*"""),
     "compilers": (

@@ -13,8 +13,10 @@ PAGE = pathlib.Path(__file__).parents[2] / "docs" / "torch.md"
 HEAD = """
 ## Names
 
-Every public name of PyTorch 2.13 by its module, and the private names that are adapters or inert. Written by
-`python -m tests.torch.page`: do not edit. Modules that are not here are refused as a whole, or absent.
+<!-- Written by `python -m tests.torch.page`: do not edit. -->
+
+Every public name of PyTorch 2.13 by its module, and the private names that are adapters or inert. Modules that are not here are
+refused as a whole, or absent.
 
 """
 

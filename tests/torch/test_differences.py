@@ -23,7 +23,7 @@ def checked() -> list[str]:
 
 
 def test_every_row_has_a_check_or_a_reason() -> None:
-    rows = re.findall(r"^\| (.+?) \| ", (ROOT / "docs" / "differences.md").read_text(), re.MULTILINE)[2:]
+    rows = re.findall(r"^\| (?!subject|---)(.+?) \| ", (ROOT / "docs" / "differences.md").read_text(), re.MULTILINE)
     known = [*checked(), *REASONS]
     assert [subject for subject in rows if subject not in known] == [], "rows without a check or a reason"
     assert len(known) == len(set(known)), "in both"

@@ -58,7 +58,7 @@ class Module(Call, Materialization, StateDict):
                 self.calls += 1
                 return x * self.factor
 
-    Better than there: `to()` swaps the arrays inside the same parameter and buffer objects; a tensor assigned to a buffer's
+    Better than in PyTorch: `to()` swaps the arrays inside the same parameter and buffer objects; a tensor assigned to a buffer's
     name is detached and becomes the content of the same buffer; a failed `load_state_dict` changes nothing; a tensor left
     behind by `to()` is named in a warning; `repr` lists the buffers that you register.
 
