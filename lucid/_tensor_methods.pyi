@@ -25,7 +25,7 @@ from lucid.tensor import Tensor
 class TensorMethods:
     @property
     def H(self) -> Tensor:
-        """The conjugate transpose of one matrix (the property `H`); a number is its own.
+        """The conjugate transpose of one matrix (the property `H`), a view; a number is its own.
 
         >>> lucid.tensor([[1 + 1j, 2], [3, 4]]).H
         Tensor([[1.0-1.0j, 3.0-0.0j],
@@ -666,7 +666,8 @@ class TensorMethods:
         Tensor([1, 0], requires_grad=False)
         """
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor itself. It is a copy, and a write to it raises RuntimeError while `input` is there.
+        """The complex conjugate, a view with memory of its own: a write to one of the two is repeated in the other. A real
+        tensor itself.
 
         >>> lucid.conj(lucid.tensor([1 + 2j, 3 - 1j])).resolve_conj()
         Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
@@ -1429,10 +1430,10 @@ class TensorMethods:
         False
         """
     def is_conj(self) -> builtins.bool:
-        """False: lucid computes conjugates at once.
+        """Whether a tensor is what `conj` gives, or a view of that.
 
         >>> lucid.is_conj(lucid.tensor([1j]).conj())
-        False
+        True
         """
     @property
     def is_cpu(self) -> builtins.bool:
@@ -1794,7 +1795,7 @@ class TensorMethods:
         """
     @property
     def mH(self) -> Tensor:
-        """The conjugate transpose of each matrix (the property `mH`).
+        """The conjugate transpose of each matrix (the property `mH`), a view.
 
         >>> lucid.zeros(5, 2, 3, dtype=lucid.complex64).mH.shape
         lucid.Size([5, 3, 2])
@@ -2487,7 +2488,7 @@ class TensorMethods:
         lucid.Size([4])
         """
     def resolve_conj(self) -> Tensor:
-        """The tensor itself, and a copy of what `conj` gives: that may be written to.
+        """The tensor itself, and a copy of what `conj` gives, which is a view.
 
         >>> lucid.resolve_conj(lucid.tensor([1 + 2j]).conj())
         Tensor([1.0-2.0j], requires_grad=False)
