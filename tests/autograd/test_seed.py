@@ -9,7 +9,7 @@ import pytest
 import lucid
 import lucid.nn.functional as F
 from lucid import backends
-from lucid.autograd import seed
+from lucid.autograd import accumulation
 from lucid.backends.gpu_probe import gpu_problem
 
 DEVICES = ["cpu"] if gpu_problem() is not None else ["cpu", "gpu"]
@@ -38,7 +38,7 @@ def test_a_loss_is_not_multiplied_by_one(device: str) -> None:
     given = lucid.ones((), device=device)
     loss_of(y).backward(given)
     np.testing.assert_array_equal(x.grad.cpu().numpy(), y.grad.cpu().numpy())
-    assert not seed.is_one(given)
+    assert not accumulation.is_one(given)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -72,8 +72,8 @@ def test_a_graph_that_is_kept_gives_the_same_again(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_only_the_last_one_is_known(device: str) -> None:
     scalar = lucid.zeros((), device=device)._array
-    older, newer = seed.one(scalar), seed.one(scalar)
-    assert not seed.is_one(older)
-    assert seed.is_one(newer)
+    older, newer = accumulation.one(scalar), accumulation.one(scalar)
+    assert not accumulation.is_one(older)
+    assert accumulation.is_one(newer)
     newer.mul_(3)
-    assert not seed.is_one(newer)
+    assert not accumulation.is_one(newer)
