@@ -12,7 +12,7 @@
 `lifetimes`: how long its arrays live, and how much memory they take.
 `fusion`: elementwise operations as one kernel.
 `chains`: small kernels in a row, whose loops one compiled function calls.
-`anew`: gradients that no recording has.
+`recompute`: gradients that no recording has, by computing the call again.
 `graphs`: the kernels between two steps that are called as they are, as CUDA graphs.
 `backward_graphs`: those of a backward that is computed outside.
 `markers`: what programs tell PyTorch's compilers.

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _dtypes, backends
 from .._pytree import TreeSpec
 from ..tensor import Tensor
-from .anew import is_repeatable
+from .recompute import is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol, Use
 from .watch import same
@@ -37,7 +37,7 @@ def is_composed(array: Any) -> bool:
 
 def alike(first: Recorder, second: Recorder) -> bool:
     """Whether two recordings began with the same places and the same gradients, and gradients came to the same of their results:
-    of others there is no plan if they cannot be computed anew.
+    of others there is no plan if they cannot be recomputed.
     """
     if first.given != second.given and is_repeatable(second.events[:second.end + 1]):
         return False

@@ -24,10 +24,10 @@ from ..nn.modules.module import Module
 from ..nn.modules.module.global_hooks import around_calls
 from ..overrides.state import state as overrides
 from ..tensor import Tensor, version_box, wrap
-from .anew import context, cuts, has_hooks, is_repeatable, replaced
 from .breaks import GraphBreak, notice_printing, warn
 from .comparison import alike, differences, is_composed, layout
 from .plan import Plan, upstream
+from .recompute import context, cuts, has_hooks, is_repeatable, replaced
 from .recorder import Recorder
 from .watch import PLAIN, Environment, Unwatchable
 

@@ -22,12 +22,12 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.node import CallNode, Saved, Slot, check_inference
 from ..backends.families import compiler_is_loaded
 from ..tensor import Tensor, mark_inference, version_box, wrap
-from .anew import Call, context, is_repeatable
 from .backward_graphs import BackwardGraphs
 from .comparison import layout
 from .function import Written
 from .graphs import Graphs
 from .lifetimes import Lifetimes
+from .recompute import Call, context, is_repeatable
 from .recorder import Recorder
 from .watch import GONE, as_test, is_empty, same
 
@@ -49,7 +49,7 @@ class Plan:
     """
 
     def __init__(self, recorder: Recorder, only_forward: bool = False) -> None:
-        """Of one `only_forward` gradients are computed anew, if there are any after all; it `is_stale` then."""
+        """Of one `only_forward` gradients are recomputed, if there are any after all; it `is_stale` then."""
         self.recorder = recorder
         self._only_forward, self.is_stale = only_forward, False
         events = recorder.events
@@ -309,11 +309,11 @@ class Plan:
         is_other = again or [each is None for each in up] != [each is None for each in self._given]
         self.is_stale = self._only_forward
         if is_other and call is not None and context()[1:4] == self.recorder.context[1:4]:
-            anew = call.gradients(up, again)
-            if anew is not None:
+            recomputed = call.gradients(up, again)
+            if recomputed is not None:
                 if not saved.is_kept:
                     saved.values.clear()
-                return anew
+                return recomputed
         if again:
             raise RuntimeError("lucid.compile: the gradient of a compiled function cannot be differentiated again (create_graph)"
                                ": it was not when the function was recorded. Compile a function that computes both")

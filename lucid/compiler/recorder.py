@@ -25,9 +25,9 @@ from ..backends.sizes import LARGE
 from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap
-from .anew import is_repeatable
 from .arrays import Arrays, is_array, owner, role
 from .breaks import frame_that_reads, user_frame
+from .recompute import is_repeatable
 from .returned import Expression, ReturnLine, Unknown, replaced, value_of
 from .symbols import Known, Symbol, Use, is_pure
 from .watch import PLAIN, Environment, same
