@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from .recompute import is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol, Use
-from .watch import same
+from .watch import WHOLE, Place, same, single
 
 _PLAIN = frozenset((int, bool, str))
 Layout = tuple[Any, ...]
@@ -46,19 +46,20 @@ def alike(first: Recorder, second: Recorder) -> bool:
 
 
 def _see_the_same(first: Recorder, second: Recorder) -> bool:
+    if first.environment is second.environment:
+        return True
     replaced = {(id(event[1][1]), event[1][2]) for event in second.events if event[0] == "variable"}
     mine, its = first.environment.places, second.environment.places
     if not replaced and len(mine) == len(its) and all(map(_is_one, mine, its)):
         return True  # mostly, and in the same order
-    contents = {(id(c), str(k), get.__name__): content for get, c, k, content in mine}
+    contents = {(id(c), str(k), get.__name__): content for place in mine for get, c, k, content in single(place)}
     return all((id(container), key) in replaced or same(contents.get((id(container), str(key), get.__name__), first), content)
-               for get, container, key, content in its)
+               for place in its for get, container, key, content in single(place))
 
 
-def _is_one(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+def _is_one(a: Place, b: Place) -> bool:
     """Whether two places are one, with the same content."""
-    return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or (a[2].__class__ is int and a[2] == b[2])) and (
-        a[3] is b[3] or same(a[3], b[3]))
+    return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or a[0] in WHOLE) and (a[3] is b[3] or same(a[3], b[3]))
 
 
 def _began_alike(first: Any, second: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from .graphs import Graphs
 from .lifetimes import Lifetimes
 from .recompute import Call, context, is_repeatable
 from .recorder import Recorder
-from .watch import GONE, as_test, is_empty, same
+from .watch import GONE, Place, as_test, same, single
 
 CHAINED_AFTER = 100  # calls
 FUSED_AFTER = 500  # calls: each kernel takes half a second to compile
@@ -56,9 +56,11 @@ class Plan:
         replaced = {event[2]: event[1] for event in events if event[0] == "variable"}
         moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
         self._replaced = sorted(replaced.items())
-        variable_places = {(id(container), key) for _, container, key in replaced.values()}
-        self._places = [place for place in recorder.environment.places
-                        if (id(place[1]), place[2]) not in variable_places]
+        containers = {id(container): container for _, container, _ in replaced.values()}
+        self._places: list[Place] = []
+        for place in recorder.environment.places:
+            self._places += [each for each in single(place) if not _is_among(each, replaced.values())] if (
+                id(place[1]) in containers) else [place]
         self._fixed = [(t, a) for n, (t, a) in enumerate(zip(recorder.state, recorder.arrays, strict=True)) if n not in moving]
         self._moving = [(n, recorder.state[n], layout(recorder.arrays[n])) for n in sorted(moving)]
         tensors = [*recorder.environment.tensors.values()]
@@ -156,9 +158,7 @@ class Plan:
             names[key] = value
             return key
 
-        empty = tuple([place[1] for place in self._places if is_empty(place)])
-        tests = [f"not any({name(empty)})"] if empty else []  # one look at all: a module has a dozen
-        tests += [as_test(place, name) for place in self._places if not is_empty(place)]
+        tests = [as_test(place, name) for place in self._places]
         tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
         tests += [f"{name(_outline)}({name(t)}._array) == {name(outline)}" for t, outline in self._beside]
         for tensor, node, hooks in self._traits:
@@ -372,6 +372,11 @@ class Plan:
             lines += [f"one call for {len(names)} of them: {' '.join(names)}" for names in function.groups]
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
+
+
+def _is_among(place: Place, others: Iterable[tuple[Any, ...]]) -> bool:
+    """Whether `place` is one of others, whose contents may be others."""
+    return any(place[1] is container and place[0] is get and place[2] == key for get, container, key in others)
 
 
 def _nothing() -> None:

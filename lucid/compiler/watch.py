@@ -9,13 +9,13 @@ from __future__ import annotations
 import array
 import functools
 import gc
-import operator
 import sys
 import threading
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from ..optim.optimizer import Optimizer
 from ..tensor import Tensor
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *_dtypes.CLASSES)
+Place = tuple[Callable[[Any, Any], Any], Any, Any, Any]
 MOST = 50_000  # places; a function that sees more is not compiled
 _MISSING = object()
 _OWN = __name__.partition(".")[0]
@@ -40,9 +41,9 @@ _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy",
 _STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "last_epoch", "_last_lr", "_step_count", "best",
                        "num_bad_epochs"))
 _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
+_DICTS = (dict, OrderedDict)
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
-_REGISTRIES = ("_parameters", "_buffers", "_modules")
 _DICT: dict[Any, Any] = {}
 _VIEWS = (type(_DICT.keys()), type(_DICT.values()), type(_DICT.items()))  # those of other mappings are objects of Python
 _ATOMS = frozenset((*PLAIN, types.CodeType, object))  # which lead nowhere; the last one is of what is missing
@@ -52,9 +53,18 @@ class Unwatchable(Exception):
     """A function sees something whose changes cannot be noticed."""
 
 
+class Snapshot(dict[Any, Any]):
+    """What a dict held."""
+
+
 def is_foreign(module: Any) -> bool:
     """Whether code of the module of this name is taken to keep no state of its own: Python's, NumPy's and lucid's."""
-    return not isinstance(module, str) or (module.partition(".")[0] in _FOREIGN and module != "__main__")
+    return not isinstance(module, str) or _is_foreign(module)
+
+
+@functools.lru_cache(4096)
+def _is_foreign(module: str) -> bool:
+    return module.partition(".")[0] in _FOREIGN and module != "__main__"
 
 
 def _is_opaque(kind: type) -> bool:
@@ -74,6 +84,8 @@ def same(a: Any, b: Any) -> bool:
         return True
     if a.__class__ is not b.__class__:
         return False
+    if a.__class__ is Snapshot:
+        return len(a) == len(b) and all(key in b and same(content, b[key]) for key, content in a.items())
     if a.__class__ is tuple:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, (types.MethodType, types.BuiltinMethodType)):
@@ -102,20 +114,51 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name, _MISSING)
 
 
-def is_empty(place: tuple[Any, ...]) -> bool:
-    """Whether a place is a container with nothing in it."""
-    return place[0] in (_length, _members) and not place[3]
+def _entries(container: Any, before: Snapshot) -> Snapshot:
+    """What a dict holds: `before` itself, if these very objects are still all."""
+    if len(container) == len(before) and all(map(is_, container.values(), before.values())) and all(map(is_, container, before)):
+        return before
+    return Snapshot(container)
+
+
+def _items(container: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a list holds, likewise."""
+    return before if len(container) == len(before) and all(map(is_, container, before)) else tuple(container)
+
+
+def _any(containers: tuple[Any, ...], key: Any) -> bool:
+    """Whether one of them holds something."""
+    return any(containers)
+
+
+WHOLE = frozenset((_entries, _items))  # what gives all that a container holds
+
+
+def single(place: Place) -> list[Place]:
+    """The places that make up one of a whole container."""
+    get, container, _, content = place
+    if get is _entries:
+        return [(_length, container, None, len(content)), *[(_entry, container, key, its) for key, its in content.items()]]
+    if get is _items:
+        return [(_length, container, None, len(content)), *[(_item, container, key, its) for key, its in enumerate(content)]]
+    if get is _any:
+        return [(_length, each, None, 0) for each in container]
+    return [place]
 
 
 #: What a test raises where there is nothing any more.
 GONE = (KeyError, IndexError, ValueError, AttributeError)
 
 
-def as_test(place: tuple[Any, ...], name: Callable[[Any], str]) -> str:
+def as_test(place: Place, name: Callable[[Any], str]) -> str:
     """Source that is true if a place has the very same content, and false or one of `GONE` otherwise; `name` gives a name to an
     object.
     """
     get, container, key, content = place
+    if get is _any:
+        return f"not any({name(container)})"
+    if get in WHOLE:
+        return " and ".join([as_test(each, name) for each in single(place)])
     if content is not _MISSING:
         if get in (_entry, _item):
             return f"{name(container)}[{name(key)}] is {name(content)}"
@@ -160,7 +203,15 @@ def _steps(optimizer: Optimizer, params: tuple[Any, ...]) -> bool:
     """Whether these are the parameters of an optimizer."""
     groups = optimizer.param_groups
     now = groups[0]["params"] if len(groups) == 1 else _stepped(optimizer, None)
-    return len(now) == len(params) and all(map(operator.is_, now, params))
+    return len(now) == len(params) and all(map(is_, now, params))
+
+
+def _hooks(tensor: Tensor) -> list[Any]:
+    """What waits for the gradient of a leaf."""
+    node = tensor._node
+    if node.__class__ is not Leaf or not (node.hooks or node.post_accumulate_hooks):
+        return []
+    return [*(node.hooks or {}).values(), *(node.post_accumulate_hooks or {}).values()]
 
 
 def _length(container: Any, key: Any) -> Any:
@@ -171,41 +222,50 @@ def _members(container: Any, key: Any) -> Any:
     return tuple(container) if len(container) < 100 else len(container)
 
 
-def _nothing(value: Any) -> None:
-    """It is not looked into."""
-
-
 class Environment:
     """The places that `roots` lead to: ``(get, container, key, content)`` each, and the tensors in them."""
 
     def __init__(self, roots: tuple[Any, ...]) -> None:
-        self.places: list[tuple[Callable[[Any, Any], Any], Any, Any, Any]] = []
+        self.places: list[Place] = []
         self.tensors: dict[int, Tensor] = {}
         self._seen: dict[int, Any] = {}
-        self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # of tensors
+        self._attributes: list[tuple[Tensor, dict[str, Any], list[Any]]] = []  # and hooks of tensors
         self._waiting: list[Any] = list(roots)
+        self._empty: list[Any] = []  # dicts, mostly of hooks
+        self._size = 0  # elements of containers
         self._modules: set[int] = set()  # that are being looked at
-        self._visits: dict[type, Callable[[Any], None]] = {}
-        seen, waiting, visits = self._seen, self._waiting, self._visits
+        seen, waiting = self._seen, self._waiting
         while waiting:
             value = waiting.pop()
             if value.__class__ in _ATOMS or id(value) in seen:
                 continue
             seen[id(value)] = value
-            (visits.get(value.__class__) or self._visit_of(value))(value)
-            if len(self.places) > MOST:
+            _visit_of(value.__class__)(self, value)
+            if len(self.places) + self._size > MOST:
                 raise Unwatchable(f"the function sees more than {MOST} variables, attributes and elements of containers")
-        del self._waiting, self._visits
+        if self._empty:
+            self.places.append((_any, tuple(self._empty), None, False))
+        del self._waiting, self._empty
 
     def changed(self) -> Iterator[tuple[Callable[[Any, Any], Any], Any, Any, Any, Any]]:
         """The places whose content is another one now, with that."""
-        for get, container, key, content in self.places:
+        for place in self.places:
+            get, container, key, content = place
             now = get(container, key)
             if now is not content and not same(now, content):
-                yield get, container, key, content, now
-        for attributes, before in self._attributes:
-            for key in attributes.keys() - before.keys():
-                yield _entry, attributes, key, _MISSING, attributes[key]
+                for get, container, key, content in single(place):
+                    now = get(container, key)
+                    if now is not content and not same(now, content):
+                        yield get, container, key, content, now
+        for tensor, before, _ in self._attributes:
+            attributes = tensor.__dict__
+            if len(attributes) > len(before):
+                for key in attributes.keys() - before.keys():
+                    yield _entry, attributes, key, _MISSING, attributes[key]
+
+    def is_up_to_date(self) -> bool:
+        """Whether another walk would find the same."""
+        return next(self.changed(), None) is None and all(_hooks(tensor) == hooks for tensor, _, hooks in self._attributes)
 
     # ---- the walk ------------------------------------------------------------------------------------------------
     def _place(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
@@ -214,30 +274,25 @@ class Environment:
         if content.__class__ not in _ATOMS:
             self._waiting.append(content)
 
-    def _visit_of(self, value: Any) -> Callable[[Any], None]:
-        """What is done with values of this class."""
-        found = next((visit for classes, visit in (
-            (PLAIN, _nothing), (Tensor, self._tensor), (Module, self._module), (Optimizer, self._optimizer),
-            (LRScheduler, self._scheduler),
-            (GradScaler, _nothing),  # its steps are called as they are too, and its scale is asked for
-            ((dict, types.MappingProxyType), self._dict), (_VIEWS, self._view), (tuple, self._waiting.extend),
-            ((list, deque), self._list), ((set, frozenset), self._set),
-            (types.FunctionType, self._function), (types.MethodType, self._method), (functools.partial, self._partial),
-            (type, self._class), ((np.ndarray, array.array), self._array), ((bytearray, memoryview), self._buffer),
-            (ContextVar, self._context_variable), (threading.local, self._local), (types.ModuleType, _nothing))
-            if isinstance(value, classes)), self._instance)
-        self._visits[value.__class__] = found
-        return found
+    def _hold(self, get: Callable[[Any, Any], Any], container: Any, content: Any, values: Collection[Any]) -> None:
+        """A whole container, with the values in it."""
+        self.places.append((get, container, content, content))
+        self._size += len(values)
+        self._waiting += [value for value in values if value.__class__ not in _ATOMS]
+
+    def _nothing(self, value: Any) -> None:
+        """It is not looked into."""
+
+    def _tuple(self, values: tuple[Any, ...]) -> None:
+        self._waiting += values
 
     def _tensor(self, tensor: Tensor) -> None:
         self.tensors[id(tensor)] = tensor
-        attributes = tensor.__dict__
-        self._attributes.append((attributes, dict(attributes)))
+        attributes, hooks = tensor.__dict__, _hooks(tensor)
+        self._attributes.append((tensor, dict(attributes), hooks))
         if attributes:
             self._waiting.append(attributes)
-        node = tensor._node
-        if node.__class__ is Leaf and (node.hooks or node.post_accumulate_hooks):
-            self._waiting += [*(node.hooks or {}).values(), *(node.post_accumulate_hooks or {}).values()]
+        self._waiting += hooks
 
     def _optimizer(self, optimizer: Optimizer) -> None:  # its steps are called by replays as they are
         params = _stepped(optimizer, None)
@@ -250,19 +305,17 @@ class Environment:
         self._waiting.append(scheduler.optimizer)
 
     def _dict(self, container: Any) -> None:
+        if not container and container.__class__ in _DICTS:
+            self._empty.append(container)
+            return
         self.places.append((_members, container, None, _members(container, None)))
-        for key, content in [*container.items()]:
-            self.places.append((_entry, container, key, content))
-            if content.__class__ not in _ATOMS:
-                self._waiting.append(content)
+        self._hold(_entries, container, Snapshot(container), container.values())
 
     def _view(self, view: Any) -> None:
         self._waiting += gc.get_referents(view)  # the dict: `view.mapping` is another object each time
 
     def _list(self, container: Any) -> None:
-        self.places.append((_length, container, None, len(container)))
-        for number in range(len(container)):
-            self._place(_item, container, number)
+        self._hold(_items, container, tuple(container), container)
 
     def _set(self, container: Any) -> None:
         self.places.append((_members, container, None, _members(container, None)))
@@ -274,16 +327,14 @@ class Environment:
         self._waiting += (partial.func, partial.args, partial.keywords)
 
     def _module(self, module: Module) -> None:
-        state, places = module.__dict__, self.places
-        places.append((_length, state, None, len(state)))
-        for name, content in [*state.items()]:
-            if content.__class__ in _ATOMS:
-                places.append((_entry, state, name, content))
-            elif name in _REGISTRIES or not (content.__class__ is OrderedDict and not content):
-                places.append((_entry, state, name, content))
+        state = module.__dict__
+        before = Snapshot(state)
+        self.places.append((_entries, state, before, before))
+        for content in state.values():
+            if content.__class__ is OrderedDict and not content:
+                self._empty.append(content)  # hooks, of which there are none
+            elif content.__class__ not in _ATOMS:
                 self._waiting.append(content)
-            else:  # hooks, of which there are none
-                places.append((_length, content, None, 0))
         self._waiting.append(type(module))
 
     def _class(self, kind: type) -> None:
@@ -314,7 +365,7 @@ class Environment:
         self._place(_value, variable, None)
 
     def _local(self, local: threading.local) -> None:
-        self._waiting.append(vars(local))  # of this thread
+        self._place(_attribute, local, "__dict__")  # another one in each thread
 
     def _instance(self, value: Any) -> None:
         if isinstance(value, Iterator):
@@ -384,6 +435,23 @@ class Environment:
                 for name in group:
                     if name != "params":
                         self._place(_entry, group, name)
+
+
+_VISITS = (
+    ((*PLAIN, GradScaler, types.ModuleType), Environment._nothing),  # scalers' steps are called as they are, too
+    (Tensor, Environment._tensor), (Module, Environment._module), (Optimizer, Environment._optimizer),
+    (LRScheduler, Environment._scheduler), ((dict, types.MappingProxyType), Environment._dict), (_VIEWS, Environment._view),
+    (tuple, Environment._tuple), ((list, deque), Environment._list), ((set, frozenset), Environment._set),
+    (types.FunctionType, Environment._function), (types.MethodType, Environment._method),
+    (functools.partial, Environment._partial), (type, Environment._class), ((np.ndarray, array.array), Environment._array),
+    ((bytearray, memoryview), Environment._buffer), (ContextVar, Environment._context_variable),
+    (threading.local, Environment._local), (object, Environment._instance))
+
+
+@functools.lru_cache(1024)
+def _visit_of(kind: type) -> Callable[[Environment, Any], None]:
+    """What is done with values of this class."""
+    return next(visit for classes, visit in _VISITS if issubclass(kind, classes))
 
 
 def _class_entry(kind: type, name: str) -> Any:
