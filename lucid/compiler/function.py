@@ -27,22 +27,43 @@ _MOST_FIXED = 500  # steps, until operations are not fused
 
 
 class Written:
-    """The function `run` of some of the `events` of a recording. What it `saves`, symbols and names, is its second result; one
-    that `resumes` after so many draws gets that, and gradients from outside.
+    """The function `run` of some of the `events` of a recording. What it saves for `others` is its second result; one that
+    `resumes` after so many draws gets that, and gradients from outside. It is written when it is called, or asked for.
     """
 
-    def __init__(self, recorder: Recorder, events: Sequence[Any], saves: tuple[Sequence[Symbol], Sequence[str]] | None = None,
+    def __init__(self, recorder: Recorder, events: Sequence[Any], others: Sequence[Written] | None = None,
                  resumes: int | None = None) -> None:
         self.recorder = recorder
         self.events = events
-        self._saves, self._resumes = saves, resumes
+        self._others, self._resumes = others, resumes
         self._needed: tuple[list[Symbol], list[str]] | None = None
-        self.lines, self.names = self._written(events)
-        self.lifetimes = Lifetimes(self.lines, recorder)
         self.groups: list[list[str]] = []  # kernels that are chained
         self.fused: list[list[Any]] = []  # operations that are one kernel
         self._chained = 0  # bytes that are in use at most, where kernels are chained
-        self._link(self.lines, self.lifetimes)
+        self._run: Callable[..., Any] | None = None
+
+    @functools.cached_property
+    def _text(self) -> tuple[list[Line], dict[str, Any]]:
+        return self._written(self.events)
+
+    @property
+    def lines(self) -> list[Line]:
+        """What it does."""
+        return self._text[0]
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The objects that these name."""
+        return self._text[1]
+
+    @functools.cached_property
+    def lifetimes(self) -> Lifetimes:
+        """How long its arrays live, where kernels are called one by one."""
+        return Lifetimes(self.lines, self.recorder)
+
+    @functools.cached_property
+    def _linked(self) -> tuple[list[Line], Lifetimes]:
+        return self.lines, self.lifetimes
 
     @property
     def memory(self) -> int:
@@ -67,6 +88,8 @@ class Written:
 
     def needs(self) -> tuple[list[Symbol], list[str]]:
         """The arrays and the names of draws that it takes from where others were before."""
+        if self._needed is None:
+            self._text = self._written(self.events)  # which finds them
         assert self._needed is not None
         return self._needed
 
@@ -206,20 +229,19 @@ class Written:
                 add(f"results = [{text}]")
                 for again in twice:
                     add(f"results[{again}] = {results[again]}")
-                if self._saves is not None:
-                    symbols, others = self._saves
-                    text = f"saved = [{', '.join([*map(variable, symbols), *others])}]"
-                    lines.append(Line("lent", text, list(used), event))
+                if self._others is not None:
+                    needs = [other.needs() for other in self._others]
+                    text = ", ".join(each for symbols, others in needs for each in (*map(variable, symbols), *others))
+                    lines.append(Line("lent", f"saved = [{text}]", list(used), event))
                     used.clear()
-                add("return results" if self._saves is None else "return results, saved")
+                add("return results" if self._others is None else "return results, saved")
         if self._resumes is not None:
             lines.insert(0, self._taken(lines))
         return lines, names
 
     def _taken(self, lines: list[Line]) -> Line:
         """The line that takes what has been saved; unless it is to be kept nobody else holds it then."""
-        if self._needed is None:
-            self._needed = self._find_needs(lines)
+        self._needed = self._needed or self._find_needs(lines)
         symbols, others = self._needed
         names = [f"{LETTERS[kind]}{number}" for kind, number in symbols] + others
         text = f"[{', '.join(names)}] = saved" if names else "pass"
@@ -253,7 +275,7 @@ class Written:
             if here <= fixed:
                 return False
             fixed |= here
-        self.lines, self.names, self.fused, self.lifetimes = lines, names, [*groups.values()], lifetimes
+        self._text, self.fused, self.lifetimes = (lines, names), [*groups.values()], lifetimes
         self._link(lines, lifetimes)
         if self.groups:
             self.groups, self._chained = [], 0
@@ -262,8 +284,7 @@ class Written:
 
     def _link(self, lines: list[Line], lifetimes: Lifetimes) -> None:
         """Take these lines for the function, which is compiled when it is called: its kernels may be chained before."""
-        self._linked = lines, lifetimes
-        self._run: Callable[..., Any] | None = None
+        self._linked, self._run = (lines, lifetimes), None
 
     def _compiled(self) -> Callable[..., Any]:
         """The function of its lines."""

@@ -5,6 +5,7 @@ the rule of one node in the graph.
 """
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections import Counter
@@ -29,6 +30,7 @@ from .graphs import Graphs
 from .lifetimes import Lifetimes
 from .recompute import Call, context, is_repeatable
 from .recorder import Recorder
+from .symbols import Symbol
 from .watch import GONE, Place, as_test, same, single
 
 CHAINED_AFTER = 100  # calls
@@ -83,7 +85,6 @@ class Plan:
         self.spec = events[recorder.end][2]
         self._known_ids = frozenset(recorder.environment.tensors)
         self._captured = moving
-        self._make_graphs()
         recorder.release()
         on_cpu = not any(event[0] == "kernel" and event[2] is not np.ndarray for event in events)
         #: Calls until kernels are chained: Numba's import takes as long as thousands of them.
@@ -93,30 +94,30 @@ class Plan:
     def _make(self, recorder: Recorder) -> None:
         """Make the functions."""
         events, end = recorder.events, recorder.end + 1
-        self.functions: list[Written] = []
         self._is_repeatable = recorder.is_open and is_repeatable(events[:end])
         self._generators = list({id(event[1]): event[1] for event in events[:end] if event[0] == "draw"}.values())
         self._is_open = recorder.is_open
-        if not recorder.is_open:
-            self._forward = Written(recorder, events)
-            self.functions = [self._forward]
-            return
-        saves: tuple[list[Any], list[str]] = [], []
-        if not self._only_forward:
+        backward = []
+        if recorder.is_open and not self._only_forward:
             draws = sum(event[0] in ("draw", "redraw") for event in events[:end])
-            self._backward = Written(recorder, events[end:], resumes=draws)
-            saves = self._backward.needs()
-            self.functions = [self._backward]
-        self._forward = Written(recorder, events[:end], saves)
-        self.functions.insert(0, self._forward)
+            backward = [Written(recorder, events[end:], resumes=draws)]
+        self.functions = [Written(recorder, events[:end], backward if recorder.is_open else None), *backward]
+        self._forward, self._backward = self.functions[0], self.functions[-1]
         self._wanted = [symbol for symbol, _ in recorder.wanted]
-        self._watched = [symbol for symbol in saves[0] if symbol[0] in ("arg", "state")]
-        owners = {recorder.owners[symbol[1]] for symbol in saves[0] if symbol[0] == "slot"}
-        #: The place, and the number among those with gradients, of results; and whether their memory is read again.
-        self._alive = [(place, output[2], recorder.owners[output[1][1]] in owners)
-                       for place, output in enumerate(events[recorder.end][1]) if output[0] == "alive"]
+        #: The place, and the number among those with gradients, of results.
+        self._alive = [(place, output[2]) for place, output in enumerate(events[recorder.end][1]) if output[0] == "alive"]
         self._given = [None] * len(self._alive) if self._only_forward else recorder.given
         self._lock = threading.Lock()
+
+    @functools.cached_property
+    def _reads(self) -> tuple[list[Symbol], list[int]]:
+        """The tensors that backward reads, and the places of results whose memory it reads."""
+        saved = [symbol for function in self.functions[1:] for symbol in function.needs()[0]]
+        owners = self.recorder.owners
+        read = {owners[number] for kind, number in saved if kind == "slot"}
+        return ([symbol for symbol in saved if symbol[0] in ("arg", "state")],
+                [place for place, output in enumerate(self.recorder.events[self.recorder.end][1])
+                 if output[0] == "alive" and owners[output[1][1]] in read])
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
     def holds(self, arguments: Sequence[Tensor]) -> bool:
@@ -262,19 +263,26 @@ class Plan:
     def _fuse(self) -> bool:
         """Put one kernel in the place of elementwise operations, where that can be; whether it was done."""
         changed = [function.fuse() for function in self.functions]
-        if any(changed) and self.graphs is not None:
-            self._make_graphs()
+        if any(changed):
+            self.__dict__.pop("graphs", None)
+            self.__dict__.pop("backward_graphs", None)
         return any(changed)
 
-    def _make_graphs(self) -> None:
-        """The graphs of the functions, on a GPU."""
-        forward, moving = self._forward, self._captured
-        self.graphs: Graphs | None = Graphs.of(forward.lines, forward.names, self.recorder, moving)
-        self.backward_graphs: BackwardGraphs | None = None
-        if self.graphs is not None and len(self.functions) > 1:
-            backward = self._backward
-            self.backward_graphs = BackwardGraphs.of(backward.lines, self.graphs, backward.names, self.recorder, moving,
-                                                     *backward.draws())
+    @functools.cached_property
+    def graphs(self) -> Graphs | None:
+        """The graphs of its function, on a GPU."""
+        found: Graphs | None = Graphs.of(self._forward.lines, self._forward.names, self.recorder, self._captured)
+        return found
+
+    @functools.cached_property
+    def backward_graphs(self) -> BackwardGraphs | None:
+        """Those of its backward."""
+        backward = self._backward
+        if self.graphs is None or len(self.functions) == 1:
+            return None
+        found: BackwardGraphs | None = BackwardGraphs.of(backward.lines, self.graphs, backward.names, self.recorder,
+                                                         self._captured, *backward.draws())
+        return found
 
     # ---- gradients that are computed outside ---------------------------------------------------------------------
     def _connect(self, leaves: list[Any], saved: list[Any], arguments: Sequence[Tensor], call: Call | None) -> None:
@@ -282,18 +290,18 @@ class Plan:
         def tensor(symbol: Any) -> Tensor:
             return (arguments if symbol[0] == "arg" else self._state)[symbol[1]]
 
-        held = [tensor(symbol) for symbol in self._watched]  # whose versions the engine looks at
-        for place, _, is_read in self._alive:
-            if is_read:
-                held.append(wrap(leaves[place]._array))
-                held[-1]._version_box = version_box(leaves[place])
+        watched, read = self._reads
+        held = [tensor(symbol) for symbol in watched]  # whose versions the engine looks at
+        for place in read:
+            held.append(wrap(leaves[place]._array))
+            held[-1]._version_box = version_box(leaves[place])
         if call is not None:
-            call.returned([(place, leaves[place]._array) for place, _, _ in self._alive], [*map(tensor, self._wanted)])
+            call.returned([(place, leaves[place]._array) for place, _ in self._alive], [*map(tensor, self._wanted)])
         rule = self._rule(tuple(held), call)
         if clock.any_inference:
             check_inference(rule, "compiled")
         node = CallNode("compiled", [tensor(symbol)._node for symbol in self._wanted], rule, Saved(saved))
-        for place, number, _ in self._alive:
+        for place, number in self._alive:
             leaves[place]._node = node if len(self._alive) == 1 else Slot(node, number)
 
     def _rule(self, held: tuple[Tensor, ...], call: Call | None) -> Callable[[Any, Saved], list[Any]]:

@@ -180,13 +180,13 @@ class Recorder(Arrays):
             self._frames[number] = frame.f_code, frame.f_lasti
         if "out" in attributes:
             return
-        kernel = backends.kernel_of(kind, name)
-        direct = getattr(kernel, "direct", None)
+        choose = getattr(backends.kernel_of(kind, name), "direct", None)
+        direct = None if choose is None else choose(*arrays, **attributes)
         if direct is not None:  # what the kernel finds out about these layouts is known to a plan
-            self.direct[number] = direct(*arrays, **attributes)
+            self.direct[number] = direct
         is_host = kind is np.ndarray
         if is_host:
-            recipe = chains.recipe(name, kernel, arrays, attributes, results)
+            recipe = chains.recipe(name, direct, arrays, attributes, results)
             if recipe is not None:
                 self.recipes[number] = recipe
         if not is_host or getattr(results[0], "size", 0) >= LARGE:  # which may be fused
