@@ -6,6 +6,7 @@ are the caller's own, and no more memory is in use than eagerly.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from types import CellType
 from typing import Any
@@ -17,7 +18,7 @@ from ..nn.parameter import Buffer
 from ..tensor import Tensor, record_update, wrap
 from .chains import with_chains
 from .fusion import fused
-from .graphs import LETTERS, Line, read, read_upstream
+from .graphs import LETTERS, Line, arrays, gradients, read, read_upstream
 from .lifetimes import Lifetimes
 from .recorder import Recorder, make_arguments
 from .returned import written
@@ -106,7 +107,8 @@ class Written:
         """The lines of the function that repeats `events`, and the objects that they name."""
         direct = {id(self.recorder.events[number]): kernel for number, kernel in self.recorder.direct.items()}
         names: dict[str, Any] = {"__name__": __name__, "wrap": wrap, "as_array": backends.as_array, "renew": _renew,
-                                 "note": _note, "same": _same, "step": make_arguments}
+                                 "note": _note, "same": _same, "step": make_arguments, "arrays": arrays,
+                                 "gradients": gradients, "put_gradients": _put_gradients}
         lines: list[Line] = []
 
         def name(value: Any) -> str:
@@ -307,12 +309,37 @@ class Written:
             text = ["def run(given, state):", *[f" {line}" for line in read(symbols)]]
         else:
             text = ["def run(saved, keep, up):", *[f" {line}" for line in read_upstream(symbols)]]
-        for number, line in enumerate(lines):
-            text.append(f" {line.text}")
-            gone = lifetimes.ends.get(number)
-            if gone and not line.text.startswith("return"):
-                text.append(f" del {', '.join(f'v{slot}' for slot in gone)}")
+        for source, group in itertools.groupby(enumerate(lines), lambda pair: _tensors_of(pair[1])):
+            if source is not None:
+                text += _put(source, [*group], lifetimes)
+                continue
+            for number, line in group:
+                text.append(f" {line.text}")
+                if not line.text.startswith("return"):
+                    text += _let_go(lifetimes.ends.get(number))
         return "\n".join(text)
+
+
+def _let_go(slots: Sequence[int] | None) -> list[str]:
+    return [f" del {', '.join(f'v{slot}' for slot in slots)}"] if slots else []
+
+
+def _tensors_of(line: Line) -> str | None:
+    """Among what a line puts a gradient; None if it does something else."""
+    return None if line.kind != "grad" else "given" if line.event[1][0] == "arg" else "state"
+
+
+def _put(source: str, lines: Sequence[tuple[int, Line]], lifetimes: Lifetimes) -> list[str]:
+    """Lines that put gradients as one, which takes less time to compile."""
+    targets = [line.event[1][1] for _, line in lines]
+    values = [f"v{line.event[2][1]}" if line.event[2] else "None" for _, line in lines]
+    gone = [slot for number, _ in lines for slot in lifetimes.ends.get(number, ())]
+    return [f" put_gradients({source}, {(*targets,)}, ({', '.join(values)},))", *_let_go(gone)]
+
+
+def _put_gradients(tensors: Sequence[Tensor], numbers: Sequence[int], values: Sequence[Any]) -> None:
+    for number, array in zip(numbers, values, strict=True):
+        tensors[number]._grad = None if array is None else wrap(array)
 
 
 def _same(result: Any, expected: Any) -> None:

@@ -26,6 +26,8 @@ from ..tensor import Tensor, wrap
 from .recorder import Recorder
 from .symbols import Symbol, Use
 
+_SOURCES = {"arg": "arrays(given, {})", "state": "arrays(state, {})", "up": "arrays(up, {})",
+            "arg_grad": "gradients(given, {})", "grad": "gradients(state, {})"}
 LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
 _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
@@ -46,17 +48,27 @@ class Line:
 
 
 def read(symbols: Iterable[Symbol]) -> list[str]:
-    """Lines that bring the arrays which a plan reads into variables."""
-    lines = []
-    for kind, number in sorted(symbol for symbol in symbols if symbol[0] not in ("slot", "number")):
-        source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
-        lines.append(f"{LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
-    return lines
+    """Lines that bring the arrays which a plan reads into variables: one of each kind, since each takes long to compile."""
+    kinds: dict[str, list[int]] = {}
+    for kind, number in sorted(symbol for symbol in symbols if symbol[0] in _SOURCES):
+        kinds.setdefault(kind, []).append(number)
+    return [f"{', '.join([f'{LETTERS[kind]}{number}' for number in numbers])}, = {_SOURCES[kind].format((*numbers,))}"
+            for kind, numbers in kinds.items()]
 
 
 def read_upstream(symbols: Iterable[Symbol]) -> list[str]:
-    """Lines that bring gradients from outside into variables."""
-    return [f"u{number} = up[{number}]._array" for number in sorted(number for kind, number in symbols if kind == "up")]
+    """The line that brings gradients from outside into variables."""
+    return read(symbol for symbol in symbols if symbol[0] == "up")
+
+
+def arrays(tensors: Sequence[Tensor], numbers: Sequence[int]) -> list[Any]:
+    """Those of some of the `tensors`."""
+    return [tensors[number]._array for number in numbers]
+
+
+def gradients(tensors: Sequence[Tensor], numbers: Sequence[int]) -> list[Any]:
+    """The arrays of their gradients."""
+    return [tensors[number]._grad._array for number in numbers]  # type: ignore[union-attr]
 
 
 def _variable(symbol: Symbol) -> str:

@@ -33,9 +33,10 @@ from .recorder import Recorder
 from .symbols import Symbol
 from .watch import GONE, Place, as_test, same, single
 
-CHAINED_AFTER = 100  # calls
+CHAINED_AFTER = 100  # calls, until kernels are chained where Numba is not loaded: its import takes as long as thousands of calls
 FUSED_AFTER = 500  # calls: each kernel takes half a second to compile
-_TESTED_AFTER = 8  # calls, until what is looked at before each one is compiled: that takes as long as looking forty times
+#: Calls until what is looked at before each one is compiled, which takes as long as looking forty times, and kernels are chained.
+_SETTLED_AFTER = 8
 
 
 class Plan:
@@ -79,7 +80,7 @@ class Plan:
         self._absent = [t for t in tensors if before[id(t)][1] is None and t._node is not None]
         self._own = frozenset(id(array) for _, array in self._fixed)
         self._unchanged, self._gradients = self._equal, self._gradients_now
-        self._until_tested = _TESTED_AFTER
+        self._until_tested = _SETTLED_AFTER
         self._state = list(recorder.state)
         self._make(recorder)
         self.spec = events[recorder.end][2]
@@ -87,8 +88,7 @@ class Plan:
         self._captured = moving
         recorder.release()
         on_cpu = not any(event[0] == "kernel" and event[2] is not np.ndarray for event in events)
-        #: Calls until kernels are chained: Numba's import takes as long as thousands of them.
-        self._until_chained = 0 if not on_cpu else 1 if compiler_is_loaded() else CHAINED_AFTER
+        self._until_chained = 0 if not on_cpu else min(CHAINED_AFTER, _SETTLED_AFTER) if compiler_is_loaded() else CHAINED_AFTER
         self._until_fused = FUSED_AFTER
 
     def _make(self, recorder: Recorder) -> None:
