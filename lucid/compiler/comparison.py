@@ -91,9 +91,9 @@ class _Both:
         self._first, self._second = first.state, second.state
         self._slots, self._other_slots = first.slots, second.slots
         self._variables, self._others = _variables(first), _variables(second)
-        #: Whether equal symbols are those of one tensor: mostly.
+        #: Whether equal symbols are those of one tensor, or of arrays of one layout: mostly.
         self._are_numbered_alike = not (self._variables or self._others) and len(self._first) == len(self._second) and all(
-            map(operator.is_, self._first, self._second))
+            map(operator.is_, self._first, self._second)) and first.slots == second.slots
 
     def kernels(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         """Whether two kernel calls are the same."""
@@ -107,12 +107,12 @@ class _Both:
                     return False
             elif x is not y and not self.equal(x, y):
                 return False
-        for x, y in zip(a[6], b[6], strict=True):
-            if x != y if x is None or alike else not self.equal(x, y):
-                return False
-            if x is not None and x[0] == "slot" and self._slots[x[1]] != self._other_slots[x[1]]:
-                return False
-        return not (a[4] or b[4]) or self.equal(a[4], b[4])
+        return (a[6] == b[6] if alike else all(map(self._results, a[6], b[6]))) and (
+            not (a[4] or b[4]) or self.equal(a[4], b[4]))
+
+    def _results(self, a: Symbol | None, b: Symbol | None) -> bool:
+        """Whether two results are the same, with arrays of one layout."""
+        return self.equal(a, b) and (a is None or b is None or a[0] != "slot" or self._slots[a[1]] == self._other_slots[b[1]])
 
     def gradients(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         """Whether the same tensors get the same gradients."""

@@ -175,7 +175,7 @@ class Recorder(Arrays):
     def _look_at(self, name: str, kind: Any, arrays: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]) -> None:
         """Note the line that calls a kernel, and what a plan can make of it for such layouts."""
         number = len(self.events)
-        frame = user_frame()
+        frame = user_frame(inside=4)  # this, `kernel`, what the dispatcher calls, and what has called the dispatcher
         if frame is not None:
             self._frames[number] = frame.f_code, frame.f_lasti
         if "out" in attributes:

@@ -41,7 +41,7 @@ _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy",
 _STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "last_epoch", "_last_lr", "_step_count", "best",
                        "num_bad_epochs"))
 _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
-_DICTS = (dict, OrderedDict)
+_CONTAINERS = frozenset((dict, OrderedDict, set))
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
 _DICT: dict[Any, Any] = {}
@@ -231,7 +231,7 @@ class Environment:
         self._seen: dict[int, Any] = {}
         self._attributes: list[tuple[Tensor, dict[str, Any], list[Any]]] = []  # and hooks of tensors
         self._waiting: list[Any] = list(roots)
-        self._empty: list[Any] = []  # dicts, mostly of hooks
+        self._empty: list[Any] = []  # containers, mostly of hooks
         self._size = 0  # elements of containers
         self._modules: set[int] = set()  # that are being looked at
         seen, waiting = self._seen, self._waiting
@@ -305,7 +305,7 @@ class Environment:
         self._waiting.append(scheduler.optimizer)
 
     def _dict(self, container: Any) -> None:
-        if not container and container.__class__ in _DICTS:
+        if not container and container.__class__ in _CONTAINERS:
             self._empty.append(container)
             return
         self.places.append((_members, container, None, _members(container, None)))
@@ -331,8 +331,8 @@ class Environment:
         before = Snapshot(state)
         self.places.append((_entries, state, before, before))
         for content in state.values():
-            if content.__class__ is OrderedDict and not content:
-                self._empty.append(content)  # hooks, of which there are none
+            if content.__class__ in _CONTAINERS and not content:
+                self._empty.append(content)  # mostly: there are no hooks
             elif content.__class__ not in _ATOMS:
                 self._waiting.append(content)
         self._waiting.append(type(module))
