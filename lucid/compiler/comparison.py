@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from .recompute import is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol, Use
-from .watch import WHOLE, Place, same, single
+from .watch import WHOLE, Place, absent, same, single
 
 _PLAIN = frozenset((int, bool, str))
 Layout = tuple[Any, ...]
@@ -53,13 +53,19 @@ def _see_the_same(first: Recorder, second: Recorder) -> bool:
     if not replaced and len(mine) == len(its) and all(map(_is_one, mine, its)):
         return True  # mostly, and in the same order
     contents = {(id(c), str(k), get.__name__): content for place in mine for get, c, k, content in single(place)}
-    return all((id(container), key) in replaced or same(contents.get((id(container), str(key), get.__name__), first), content)
+
+    def is_alike(get: Any, container: Any, key: Any, content: Any) -> bool:
+        place = id(container), str(key), get.__name__
+        return place in contents and ((id(container), key) in replaced or same(contents[place], content))
+
+    return all(get is absent or is_alike(get, container, key, content)
                for place in its for get, container, key, content in single(place))
 
 
 def _is_one(a: Place, b: Place) -> bool:
     """Whether two places are one, with the same content."""
-    return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or a[0] in WHOLE) and (a[3] is b[3] or same(a[3], b[3]))
+    return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or a[0] in WHOLE or a[2] == b[2]) and (
+        a[3] is b[3] or same(a[3], b[3]))
 
 
 def _began_alike(first: Any, second: Any) -> bool:

@@ -24,13 +24,13 @@ from ..backends.cpu import chains
 from ..backends.sizes import LARGE
 from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, wrap, write_count
 from .arrays import Arrays, is_array, owner, role
 from .breaks import frame_that_reads, user_frame
 from .recompute import is_repeatable
 from .returned import Expression, ReturnLine, Unknown, replaced, value_of
 from .symbols import Known, Symbol, Use, is_pure
-from .watch import PLAIN, Environment, same
+from .watch import PLAIN, Environment, absent, same
 
 # Kernels whose results have lengths that depend on elements.
 _DEPENDING = frozenset(("nonzero", "bincount"))
@@ -327,14 +327,14 @@ class Recorder(Arrays):
             self._written[key] = (tensor._grad, tensor._array)
 
     def _counts(self) -> dict[int, tuple[Any, int]]:
-        return {key: (t._array, t._version) for key, t in self._known.items()}
+        return {key: (t._array, write_count(t)) for key, t in self._known.items()}
 
     def _versions_now(self) -> None:
         """Record how often the tensors that are there have been written."""
         for key, (array, version) in self._versions.items():
             tensor = self._known[key]
-            if tensor._array is array and tensor._version > version:
-                self.events.append(("written", self._target(tensor), tensor._version - version))
+            if tensor._array is array and write_count(tensor) > version:
+                self.events.append(("written", self._target(tensor), write_count(tensor) - version))
         self._versions = self._counts()
 
     def finish(self, result: Any) -> None:
@@ -351,6 +351,8 @@ class Recorder(Arrays):
         written: dict[int, int] = {}  # where a tensor has been put, by its identity
         put: list[Any] = []
         for get, container, key, old, new in self.environment.changed():
+            if get is absent:  # a variable that was not there before
+                continue
             if isinstance(old, Tensor) and new.__class__ is Tensor and isinstance(container, _WRITABLE) and new._node is None:
                 symbol = self.symbol(new._array)
                 if symbol is not None and symbol[0] == "slot" and new._view is None and old.__class__ is Tensor and (

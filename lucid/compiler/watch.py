@@ -7,11 +7,13 @@ numbers, strings and the like by value.
 from __future__ import annotations
 
 import array
+import dis
 import functools
 import gc
 import sys
 import threading
 import types
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
@@ -40,7 +42,8 @@ _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy",
 # By these names code reads what schedulers and optimizers change.
 _STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "last_epoch", "_last_lr", "_step_count", "best",
                        "num_bad_epochs"))
-_OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "weakref", "_weakref", "threading", "_thread", "contextvars"))
+_OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "threading", "_thread", "contextvars"))
+_WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 _CONTAINERS = frozenset((dict, OrderedDict, set))
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
@@ -206,6 +209,15 @@ def _steps(optimizer: Optimizer, params: tuple[Any, ...]) -> bool:
     return len(now) == len(params) and all(map(is_, now, params))
 
 
+def absent(variables: dict[str, Any], names: frozenset[str]) -> bool:
+    """Whether there are no variables of these names."""
+    return names.isdisjoint(variables)
+
+
+def _is_alive(reference: Any, key: Any) -> bool:
+    return reference() is not None
+
+
 def _hooks(tensor: Tensor) -> list[Any]:
     """What waits for the gradient of a leaf."""
     node = tensor._node
@@ -232,6 +244,7 @@ class Environment:
         self._attributes: list[tuple[Tensor, dict[str, Any], list[Any]]] = []  # and hooks of tensors
         self._waiting: list[Any] = list(roots)
         self._empty: list[Any] = []  # containers, mostly of hooks
+        self._weak: list[Any] = []  # references
         self._size = 0  # elements of containers
         self._modules: set[int] = set()  # that are being looked at
         seen, waiting = self._seen, self._waiting
@@ -245,7 +258,9 @@ class Environment:
                 raise Unwatchable(f"the function sees more than {MOST} variables, attributes and elements of containers")
         if self._empty:
             self.places.append((_any, tuple(self._empty), None, False))
-        del self._waiting, self._empty
+        if any(id(target) not in seen for target in (reference() for reference in self._weak) if target is not None):
+            raise Unwatchable("the function sees what only a weak reference leads to, which may go")
+        del self._waiting, self._empty, self._weak
 
     def changed(self) -> Iterator[tuple[Callable[[Any, Any], Any], Any, Any, Any, Any]]:
         """The places whose content is another one now, with that."""
@@ -367,6 +382,14 @@ class Environment:
     def _local(self, local: threading.local) -> None:
         self._place(_attribute, local, "__dict__")  # another one in each thread
 
+    def _reference(self, reference: weakref.ref[Any]) -> None:
+        self.places.append((_is_alive, reference, None, _is_alive(reference, None)))
+        self._weak.append(reference)
+
+    def _weak_container(self, container: Any) -> None:
+        self._waiting.append(container.data)  # of values, or references to them
+        self._weak += [key for key in container.data if isinstance(key, weakref.ref)]
+
     def _instance(self, value: Any) -> None:
         if isinstance(value, Iterator):
             raise Unwatchable(f"the function sees an iterator, a {type(value).__name__}, which gives something else each time")
@@ -392,20 +415,26 @@ class Environment:
             self._waiting.append(original)
             if function.__code__.co_filename.startswith(_HERE):  # a wrapper of lucid's, such as of `fuse`, and what it has kept
                 return
-        names = _names(function.__code__)
+        names, variables = _names(function.__code__), function.__globals__
+        found = names | _strings(function.__code__)
+        is_pythons = is_foreign(variables.get("__name__"))  # of a decorator of Python's, which may have a cache
         for cell in function.__closure__ or ():
+            if is_pythons and isinstance(_cell(cell, None), _WEAK):
+                continue
             self._place(_cell, cell, None)
-            self._read_module(_cell(cell, None), names)
-        if is_foreign(function.__module__ if "__name__" in function.__globals__ else _module_of(function)):
+            self._read_module(_cell(cell, None), found)
+        if is_foreign(function.__module__ if "__name__" in variables else _module_of(function)):
             return
-        if function.__dict__:
+        if function.__dict__ and not is_pythons:
             self._waiting.append(function.__dict__)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._place(_attribute, function, name)
-        variables = function.__globals__
-        for name in names & variables.keys():
-            self._place(_entry, variables, name)
-            self._read_module(variables[name], names)
+        self._variables(variables, found)
+        if "globals" in names and any(map(_computes_names, _codes(function.__code__))):
+            raise Unwatchable("the function computes the names of variables, for globals()")
+        for name in found & sys.modules.keys():  # imported in the function
+            self._read_module(sys.modules[name], found)
+        self.places.append((absent, sys.modules, frozenset(found - sys.modules.keys()), True))
         if names & _STEPPING:  # what schedulers change is read by the function itself
             for stepper in [v for v in [*self._seen.values(), *self._waiting] if isinstance(v, (Optimizer, LRScheduler))]:
                 self._options(stepper)
@@ -418,10 +447,18 @@ class Environment:
         """Look at what code that reads these names may read of a module, and of modules in it."""
         if isinstance(module, types.ModuleType) and not is_foreign(module.__name__) and id(module) not in self._modules:
             self._modules.add(id(module))
-            for name in names & vars(module).keys():
-                self._place(_entry, vars(module), name)
-                self._read_module(vars(module)[name], names)
+            self._variables(vars(module), names)
+            if not names.isdisjoint(("vars", "__dict__")):
+                self._waiting.append(vars(module))
             self._modules.discard(id(module))
+
+    def _variables(self, variables: dict[str, Any], names: set[str]) -> None:
+        """Look at what code that reads these names may read of variables of a module."""
+        here = names & variables.keys()
+        for name in here:
+            self._place(_entry, variables, name)
+            self._read_module(variables[name], names)
+        self.places.append((absent, variables, frozenset(names - here), True))
 
     def _options(self, stepper: Any) -> None:
         optimizer = stepper
@@ -445,7 +482,8 @@ _VISITS = (
     (types.FunctionType, Environment._function), (types.MethodType, Environment._method),
     (functools.partial, Environment._partial), (type, Environment._class), ((np.ndarray, array.array), Environment._array),
     ((bytearray, memoryview), Environment._buffer), (ContextVar, Environment._context_variable),
-    (threading.local, Environment._local), (object, Environment._instance))
+    (threading.local, Environment._local), (weakref.ref, Environment._reference),
+    (_WEAK, Environment._weak_container), (object, Environment._instance))
 
 
 @functools.lru_cache(1024)
@@ -458,10 +496,31 @@ def _class_entry(kind: type, name: str) -> Any:
     return vars(kind).get(name, _MISSING)
 
 
-def _names(code: types.CodeType) -> set[str]:
-    """The names that a function and those defined inside it read."""
-    found = set(code.co_names)
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A function's code, and that of those defined inside it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            found |= _names(constant)
+            yield from _codes(constant)
+
+
+def _computes_names(code: types.CodeType) -> bool:
+    """Whether code asks ``globals()`` for something else than a variable whose name stands there."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL")]
+    return any(step.argval == "globals" and [next.opname for next in steps[number + 1:number + 4]] != [
+        "CALL", "LOAD_CONST", "BINARY_SUBSCR"] for number, step in enumerate(steps))
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that a function reads."""
+    return {name for each in _codes(code) for name in each.co_names}
+
+
+def _strings(code: types.CodeType) -> set[str]:
+    """The strings in a function, which may be names, too: ``globals()["x"]``, ``getattr(module, "x")``."""
+    found: set[str] = set()
+    for each in _codes(code):
+        for constant in each.co_consts:
+            found.update(part for part in (constant if isinstance(constant, (tuple, frozenset)) else (constant,))
+                         if isinstance(part, str))
     return found
