@@ -1,6 +1,6 @@
 """`lucid.compile`: what the dispatcher runs, recorded once and replayed without Python's tensors and graph.
 
-`watch`: what a function can see beside its arguments.
+`guards`: what a function can see beside its arguments.
 `symbols`: the places of arrays in a recording.
 `arrays`: the arrays of a recording, by those.
 `recorder`: what a call runs, kernel by kernel.

@@ -10,10 +10,10 @@ import numpy as np
 from .. import _dtypes, backends
 from .._pytree import TreeSpec
 from ..tensor import Tensor
+from .guards import WHOLE, Guard, absent, same, single
 from .recompute import is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol, Use
-from .watch import WHOLE, Place, absent, same, single
 
 _PLAIN = frozenset((int, bool, str))
 Layout = tuple[Any, ...]
@@ -36,7 +36,7 @@ def is_composed(array: Any) -> bool:
 
 
 def alike(first: Recorder, second: Recorder) -> bool:
-    """Whether two recordings began with the same places and the same gradients, and gradients came to the same of their results:
+    """Whether two recordings began with the same guards and the same gradients, and gradients came to the same of their results:
     of others there is no plan if they cannot be recomputed.
     """
     if first.given != second.given and is_repeatable(second.events[:second.end + 1]):
@@ -49,21 +49,21 @@ def _see_the_same(first: Recorder, second: Recorder) -> bool:
     if first.environment is second.environment:
         return True
     replaced = {(id(event[1][1]), event[1][2]) for event in second.events if event[0] == "variable"}
-    mine, its = first.environment.places, second.environment.places
+    mine, its = first.environment.guards, second.environment.guards
     if not replaced and len(mine) == len(its) and all(map(_is_one, mine, its)):
         return True  # mostly, and in the same order
-    contents = {(id(c), str(k), get.__name__): content for place in mine for get, c, k, content in single(place)}
+    contents = {(id(c), str(k), get.__name__): content for guard in mine for get, c, k, content in single(guard)}
 
     def is_alike(get: Any, container: Any, key: Any, content: Any) -> bool:
         place = id(container), str(key), get.__name__
         return place in contents and ((id(container), key) in replaced or same(contents[place], content))
 
     return all(get is absent or is_alike(get, container, key, content)
-               for place in its for get, container, key, content in single(place))
+               for guard in its for get, container, key, content in single(guard))
 
 
-def _is_one(a: Place, b: Place) -> bool:
-    """Whether two places are one, with the same content."""
+def _is_one(a: Guard, b: Guard) -> bool:
+    """Whether two guards are one, with the same content."""
     return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or a[0] in WHOLE or a[2] == b[2]) and (
         a[3] is b[3] or same(a[3], b[3]))
 

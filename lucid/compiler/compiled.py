@@ -26,10 +26,10 @@ from ..overrides.state import state as overrides
 from ..tensor import Tensor, version_box, wrap
 from .breaks import GraphBreak, notice_printing, warn
 from .comparison import alike, differences, is_composed, layout
+from .guards import PLAIN, Environment, Unwatchable
 from .plan import Plan, upstream
 from .recompute import context, cuts, has_hooks, is_repeatable, replaced
 from .recorder import Recorder
-from .watch import PLAIN, Environment, Unwatchable
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,4 +1,4 @@
-"""Written: recorded events as one Python function of kernels in a row, without tensors, graph or gradient rules.
+"""GeneratedFunction: recorded events as one Python function of kernels in a row, without tensors, graph or gradient rules.
 
 Every kernel makes its result as it does when it runs eagerly, in new memory, and an array is let go after its last use: results
 are the caller's own, and no more memory is in use than eagerly.
@@ -27,12 +27,12 @@ from .symbols import Known, Symbol, Use
 _MOST_FIXED = 500  # steps, until operations are not fused
 
 
-class Written:
+class GeneratedFunction:
     """The function `run` of some of the `events` of a recording. What it saves for `others` is its second result; one that
     `resumes` after so many draws gets that, and gradients from outside. It is written when it is called, or asked for.
     """
 
-    def __init__(self, recorder: Recorder, events: Sequence[Any], others: Sequence[Written] | None = None,
+    def __init__(self, recorder: Recorder, events: Sequence[Any], others: Sequence[GeneratedFunction] | None = None,
                  resumes: int | None = None) -> None:
         self.recorder = recorder
         self.events = events
@@ -45,7 +45,7 @@ class Written:
 
     @functools.cached_property
     def _text(self) -> tuple[list[Line], dict[str, Any]]:
-        return self._written(self.events)
+        return self._generated(self.events)
 
     @property
     def lines(self) -> list[Line]:
@@ -90,7 +90,7 @@ class Written:
     def needs(self) -> tuple[list[Symbol], list[str]]:
         """The arrays and the names of draws that it takes from where others were before."""
         if self._needed is None:
-            self._text = self._written(self.events)  # which finds them
+            self._text = self._generated(self.events)  # which finds them
         assert self._needed is not None
         return self._needed
 
@@ -103,7 +103,7 @@ class Written:
         return ([symbol for symbol in symbols if symbol not in made and symbol[0] != "up"],
                 [f"{name}{number}" for number in before for name in ("seed", "offset")])
 
-    def _written(self, events: Sequence[Any]) -> tuple[list[Line], dict[str, Any]]:
+    def _generated(self, events: Sequence[Any]) -> tuple[list[Line], dict[str, Any]]:
         """The lines of the function that repeats `events`, and the objects that they name."""
         direct = {id(self.recorder.events[number]): kernel for number, kernel in self.recorder.direct.items()}
         names: dict[str, Any] = {"__name__": __name__, "wrap": wrap, "as_array": backends.as_array, "renew": _renew,
@@ -267,7 +267,7 @@ class Written:
             if found is None or len(fixed) > _MOST_FIXED:
                 return False
             events, groups = found
-            lines, names = self._written(events)
+            lines, names = self._generated(events)
             lifetimes = Lifetimes(lines, self.recorder)
             if lifetimes.peak <= self.lifetimes.peak:
                 break

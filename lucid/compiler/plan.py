@@ -25,13 +25,13 @@ from ..backends.families import compiler_is_loaded
 from ..tensor import Tensor, mark_inference, version_box, wrap
 from .backward_graphs import BackwardGraphs
 from .comparison import layout
-from .function import Written
+from .function import GeneratedFunction
 from .graphs import Graphs
+from .guards import GONE, Guard, as_source, same, single
 from .lifetimes import Lifetimes
 from .recompute import Call, context, is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol
-from .watch import GONE, Place, as_test, same, single
 
 CHAINED_AFTER = 100  # calls, until kernels are chained where Numba is not loaded: its import takes as long as thousands of calls
 FUSED_AFTER = 500  # calls: each kernel takes half a second to compile
@@ -60,10 +60,10 @@ class Plan:
         moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
         self._replaced = sorted(replaced.items())
         containers = {id(container): container for _, container, _ in replaced.values()}
-        self._places: list[Place] = []
-        for place in recorder.environment.places:
-            self._places += [each for each in single(place) if not _is_among(each, replaced.values())] if (
-                id(place[1]) in containers) else [place]
+        self._guards: list[Guard] = []
+        for guard in recorder.environment.guards:
+            self._guards += [each for each in single(guard) if not _is_among(each, replaced.values())] if (
+                id(guard[1]) in containers) else [guard]
         self._fixed = [(t, a) for n, (t, a) in enumerate(zip(recorder.state, recorder.arrays, strict=True)) if n not in moving]
         self._moving = [(n, recorder.state[n], layout(recorder.arrays[n])) for n in sorted(moving)]
         tensors = [*recorder.environment.tensors.values()]
@@ -100,8 +100,8 @@ class Plan:
         backward = []
         if recorder.is_open and not self._only_forward:
             draws = sum(event[0] in ("draw", "redraw") for event in events[:end])
-            backward = [Written(recorder, events[end:], resumes=draws)]
-        self.functions = [Written(recorder, events[:end], backward if recorder.is_open else None), *backward]
+            backward = [GeneratedFunction(recorder, events[end:], resumes=draws)]
+        self.functions = [GeneratedFunction(recorder, events[:end], backward if recorder.is_open else None), *backward]
         self._forward, self._backward = self.functions[0], self.functions[-1]
         self._wanted = [symbol for symbol, _ in recorder.wanted]
         #: The place, and the number among those with gradients, of results.
@@ -159,7 +159,7 @@ class Plan:
             names[key] = value
             return key
 
-        tests = [as_test(place, name) for place in self._places]
+        tests = [as_source(guard, name) for guard in self._guards]
         tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
         tests += [f"{name(_outline)}({name(t)}._array) == {name(outline)}" for t, outline in self._beside]
         for tensor, node, hooks in self._traits:
@@ -211,7 +211,7 @@ class Plan:
 
     def _equal(self) -> bool:
         """What the function of `_test` says, with plain values compared by what they are."""
-        for get, container, key, content in self._places:
+        for get, container, key, content in self._guards:
             now = get(container, key)
             if now is not content and not same(now, content):
                 return False
@@ -382,9 +382,9 @@ class Plan:
         return "\n".join(lines)
 
 
-def _is_among(place: Place, others: Iterable[tuple[Any, ...]]) -> bool:
-    """Whether `place` is one of others, whose contents may be others."""
-    return any(place[1] is container and place[0] is get and place[2] == key for get, container, key in others)
+def _is_among(guard: Guard, others: Iterable[tuple[Any, ...]]) -> bool:
+    """Whether `guard` is one of others, whose contents may be others."""
+    return any(guard[1] is container and guard[0] is get and guard[2] == key for get, container, key in others)
 
 
 def _nothing() -> None:

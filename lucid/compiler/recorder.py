@@ -27,10 +27,10 @@ from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap, write_count
 from .arrays import Arrays, is_array, owner, role
 from .breaks import frame_that_reads, user_frame
+from .guards import PLAIN, Environment, absent, same
 from .recompute import is_repeatable
 from .returned import Expression, ReturnLine, Unknown, replaced, value_of
 from .symbols import Known, Symbol, Use, is_pure
-from .watch import PLAIN, Environment, absent, same
 
 # Kernels whose results have lengths that depend on elements.
 _DEPENDING = frozenset(("nonzero", "bincount"))
@@ -82,7 +82,7 @@ class Recorder(Arrays):
 
     # ---- what happens --------------------------------------------------------------------------------------------
     @property
-    def deaf(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether what happens now is not recorded."""
         return self._paused or self.reason is not None
 
@@ -196,7 +196,7 @@ class Recorder(Arrays):
 
     def took(self, generator: Any, blocks: int, seed: int, offset: int) -> None:
         """A generator has given away `blocks` of its counter."""
-        if self.deaf:
+        if self.is_paused:
             return
         _, known, start, head = self._heads.get(id(generator), (generator, seed, offset, offset))
         if offset >= head and seed == known:
@@ -216,19 +216,19 @@ class Recorder(Arrays):
 
     def looked(self, generator: Any, seed: int, offset: int) -> None:
         """The state of a generator was asked for."""
-        if not self.deaf:
+        if not self.is_paused:
             self._heads.setdefault(id(generator), (generator, seed, offset, offset))
 
     def put_back(self, generator: Any, seed: int, offset: int) -> None:
         """A generator was given a state."""
-        if not self.deaf:
+        if not self.is_paused:
             _, known, start, head = self._heads.get(id(generator), (generator, None, 0, -1))
             if seed != known or not start <= offset <= head:
                 self.refuse("it gives a generator a state from outside")
 
     def read(self, array: Any) -> None:
         """Python is about to see the elements of `array`."""
-        if self.deaf:
+        if self.is_paused:
             return
         reader = None if self._code is None else frame_that_reads(self._code)
         try:
@@ -242,16 +242,16 @@ class Recorder(Arrays):
 
     def constant(self, array: Any) -> None:
         """An array was made of Python's numbers."""
-        if not self.deaf and is_array(array) and self.symbol(array) is None:
+        if not self.is_paused and is_array(array) and self.symbol(array) is None:
             value = array.copy()
             symbol = self._slot(array, array.shape)
             self.events.append(("constant", value, symbol))
 
     def host(self, function: Any, args: Any, keywords: Any, is_number: bool = False) -> Any:
         """Run `function`, which replays call as it is. With `is_number` it returns one for kernels."""
-        if not self.deaf and self.end and self.is_open:
+        if not self.is_paused and self.end and self.is_open:
             self.refuse("backward outside takes a step that is called as it is")
-        if self.deaf:
+        if self.is_paused:
             return function(*args, **keywords)
         self._flush()
         leaves, spec = tree_flatten((args, keywords))
@@ -339,7 +339,7 @@ class Recorder(Arrays):
 
     def finish(self, result: Any) -> None:
         """Record what the function returns, and what it has written to variables."""
-        if self.deaf:
+        if self.is_paused:
             return
         self._flush()
         self._versions_now()

@@ -1,8 +1,8 @@
 """What a function can see beside its arguments: variables of closures and modules, attributes, containers.
 
-`Environment` walks from a function through all of these, and remembers each place with its content. A plan holds while every
-place has the same content; a place that has another one after a call was written by it. Places are compared by identity, and
-numbers, strings and the like by value.
+`Environment` walks from a function through all of these, and keeps a guard for each: where it lies, and its content. A plan holds
+while every guard has the same content; one that has another after a call was written by it. Contents are compared by identity,
+and numbers, strings and the like by value.
 """
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from ..optim.optimizer import Optimizer
 from ..tensor import Tensor
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *_dtypes.CLASSES)
-Place = tuple[Callable[[Any, Any], Any], Any, Any, Any]
-MOST = 50_000  # places; a function that sees more is not compiled
+Guard = tuple[Callable[[Any, Any], Any], Any, Any, Any]
+MOST = 50_000  # guards; a function that sees more is not compiled
 _MISSING = object()
 _OWN = __name__.partition(".")[0]
 _FOREIGN = frozenset(sys.stdlib_module_names) | {_OWN, "lucid_kernels", "numpy", "cupy", "numba", "torch"}
@@ -137,31 +137,31 @@ def _any(containers: tuple[Any, ...], key: Any) -> bool:
 WHOLE = frozenset((_entries, _items))  # what gives all that a container holds
 
 
-def single(place: Place) -> list[Place]:
-    """The places that make up one of a whole container."""
-    get, container, _, content = place
+def single(guard: Guard) -> list[Guard]:
+    """The guards that make up one of a whole container."""
+    get, container, _, content = guard
     if get is _entries:
         return [(_length, container, None, len(content)), *[(_entry, container, key, its) for key, its in content.items()]]
     if get is _items:
         return [(_length, container, None, len(content)), *[(_item, container, key, its) for key, its in enumerate(content)]]
     if get is _any:
         return [(_length, each, None, 0) for each in container]
-    return [place]
+    return [guard]
 
 
 #: What a test raises where there is nothing any more.
 GONE = (KeyError, IndexError, ValueError, AttributeError)
 
 
-def as_test(place: Place, name: Callable[[Any], str]) -> str:
-    """Source that is true if a place has the very same content, and false or one of `GONE` otherwise; `name` gives a name to an
+def as_source(guard: Guard, name: Callable[[Any], str]) -> str:
+    """Source that is true if a guard has the very same content, and false or one of `GONE` otherwise; `name` gives a name to an
     object.
     """
-    get, container, key, content = place
+    get, container, key, content = guard
     if get is _any:
         return f"not any({name(container)})"
     if get in WHOLE:
-        return " and ".join([as_test(each, name) for each in single(place)])
+        return " and ".join([as_source(each, name) for each in single(guard)])
     if content is not _MISSING:
         if get in (_entry, _item):
             return f"{name(container)}[{name(key)}] is {name(content)}"
@@ -235,10 +235,10 @@ def _members(container: Any, key: Any) -> Any:
 
 
 class Environment:
-    """The places that `roots` lead to: ``(get, container, key, content)`` each, and the tensors in them."""
+    """The guards that `roots` lead to: ``(get, container, key, content)`` each, and the tensors in them."""
 
     def __init__(self, roots: tuple[Any, ...]) -> None:
-        self.places: list[Place] = []
+        self.guards: list[Guard] = []
         self.tensors: dict[int, Tensor] = {}
         self._seen: dict[int, Any] = {}
         self._attributes: list[tuple[Tensor, dict[str, Any], list[Any]]] = []  # and hooks of tensors
@@ -254,21 +254,21 @@ class Environment:
                 continue
             seen[id(value)] = value
             _visit_of(value.__class__)(self, value)
-            if len(self.places) + self._size > MOST:
+            if len(self.guards) + self._size > MOST:
                 raise Unwatchable(f"the function sees more than {MOST} variables, attributes and elements of containers")
         if self._empty:
-            self.places.append((_any, tuple(self._empty), None, False))
+            self.guards.append((_any, tuple(self._empty), None, False))
         if any(id(target) not in seen for target in (reference() for reference in self._weak) if target is not None):
             raise Unwatchable("the function sees what only a weak reference leads to, which may go")
         del self._waiting, self._empty, self._weak
 
     def changed(self) -> Iterator[tuple[Callable[[Any, Any], Any], Any, Any, Any, Any]]:
-        """The places whose content is another one now, with that."""
-        for place in self.places:
-            get, container, key, content = place
+        """The guards whose content is another one now, with that."""
+        for guard in self.guards:
+            get, container, key, content = guard
             now = get(container, key)
             if now is not content and not same(now, content):
-                for get, container, key, content in single(place):
+                for get, container, key, content in single(guard):
                     now = get(container, key)
                     if now is not content and not same(now, content):
                         yield get, container, key, content, now
@@ -283,15 +283,15 @@ class Environment:
         return next(self.changed(), None) is None and all(_hooks(tensor) == hooks for tensor, _, hooks in self._attributes)
 
     # ---- the walk ------------------------------------------------------------------------------------------------
-    def _place(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
+    def _guard(self, get: Callable[[Any, Any], Any], container: Any, key: Any) -> None:
         content = get(container, key)
-        self.places.append((get, container, key, content))
+        self.guards.append((get, container, key, content))
         if content.__class__ not in _ATOMS:
             self._waiting.append(content)
 
     def _hold(self, get: Callable[[Any, Any], Any], container: Any, content: Any, values: Collection[Any]) -> None:
         """A whole container, with the values in it."""
-        self.places.append((get, container, content, content))
+        self.guards.append((get, container, content, content))
         self._size += len(values)
         self._waiting += [value for value in values if value.__class__ not in _ATOMS]
 
@@ -311,9 +311,9 @@ class Environment:
 
     def _optimizer(self, optimizer: Optimizer) -> None:  # its steps are called by replays as they are
         params = _stepped(optimizer, None)
-        self.places.append((_stepped, optimizer, None, params))
+        self.guards.append((_stepped, optimizer, None, params))
         for name in ("step", "zero_grad"):  # an object's own, in the place of its class's
-            self._place(_entry, vars(optimizer), name)
+            self._guard(_entry, vars(optimizer), name)
         self._waiting += params
 
     def _scheduler(self, scheduler: LRScheduler) -> None:
@@ -323,7 +323,7 @@ class Environment:
         if not container and container.__class__ in _CONTAINERS:
             self._empty.append(container)
             return
-        self.places.append((_members, container, None, _members(container, None)))
+        self.guards.append((_members, container, None, _members(container, None)))
         self._hold(_entries, container, Snapshot(container), container.values())
 
     def _view(self, view: Any) -> None:
@@ -333,7 +333,7 @@ class Environment:
         self._hold(_items, container, tuple(container), container)
 
     def _set(self, container: Any) -> None:
-        self.places.append((_members, container, None, _members(container, None)))
+        self.guards.append((_members, container, None, _members(container, None)))
 
     def _method(self, method: types.MethodType) -> None:
         self._waiting += (method.__func__, method.__self__)
@@ -344,7 +344,7 @@ class Environment:
     def _module(self, module: Module) -> None:
         state = module.__dict__
         before = Snapshot(state)
-        self.places.append((_entries, state, before, before))
+        self.guards.append((_entries, state, before, before))
         for content in state.values():
             if content.__class__ in _CONTAINERS and not content:
                 self._empty.append(content)  # mostly: there are no hooks
@@ -358,7 +358,7 @@ class Environment:
                 for name, content in list(vars(base).items()):
                     if name.startswith("__") and not isinstance(content, types.FunctionType):
                         continue
-                    self._place(_class_entry, base, name)
+                    self._guard(_class_entry, base, name)
                     if isinstance(content, property):
                         self._waiting += filter(None, (content.fget, content.fset))
                     elif isinstance(content, (staticmethod, classmethod)):
@@ -369,21 +369,21 @@ class Environment:
     def _array(self, array: Any) -> None:
         if (array.size if isinstance(array, np.ndarray) else len(array)) > _LARGE:
             raise Unwatchable("the function sees a large array that is no tensor, whose elements may change")
-        self.places.append((_bytes, array, None, _bytes(array, None)))
+        self.guards.append((_bytes, array, None, _bytes(array, None)))
 
     def _buffer(self, buffer: bytearray | memoryview) -> None:
         if memoryview(buffer).nbytes > _LARGE:
             raise Unwatchable(f"the function sees a large {type(buffer).__name__}, whose elements may change")
-        self.places.append((_copied, buffer, None, _copied(buffer, None)))
+        self.guards.append((_copied, buffer, None, _copied(buffer, None)))
 
     def _context_variable(self, variable: ContextVar[Any]) -> None:
-        self._place(_value, variable, None)
+        self._guard(_value, variable, None)
 
     def _local(self, local: threading.local) -> None:
-        self._place(_attribute, local, "__dict__")  # another one in each thread
+        self._guard(_attribute, local, "__dict__")  # another one in each thread
 
     def _reference(self, reference: weakref.ref[Any]) -> None:
-        self.places.append((_is_alive, reference, None, _is_alive(reference, None)))
+        self.guards.append((_is_alive, reference, None, _is_alive(reference, None)))
         self._weak.append(reference)
 
     def _weak_container(self, container: Any) -> None:
@@ -407,7 +407,7 @@ class Environment:
             slots = vars(base).get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
                 if name not in ("__dict__", "__weakref__"):
-                    self._place(_attribute, value, name)
+                    self._guard(_attribute, value, name)
 
     def _function(self, function: types.FunctionType) -> None:
         original = getattr(function, "__wrapped__", None)
@@ -421,20 +421,20 @@ class Environment:
         for cell in function.__closure__ or ():
             if is_pythons and isinstance(_cell(cell, None), _WEAK):
                 continue
-            self._place(_cell, cell, None)
+            self._guard(_cell, cell, None)
             self._read_module(_cell(cell, None), found)
         if is_foreign(function.__module__ if "__name__" in variables else _module_of(function)):
             return
         if function.__dict__ and not is_pythons:
             self._waiting.append(function.__dict__)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self._place(_attribute, function, name)
+            self._guard(_attribute, function, name)
         self._variables(variables, found)
         if "globals" in names and any(map(_computes_names, _codes(function.__code__))):
             raise Unwatchable("the function computes the names of variables, for globals()")
         for name in found & sys.modules.keys():  # imported in the function
             self._read_module(sys.modules[name], found)
-        self.places.append((absent, sys.modules, frozenset(found - sys.modules.keys()), True))
+        self.guards.append((absent, sys.modules, frozenset(found - sys.modules.keys()), True))
         if names & _STEPPING:  # what schedulers change is read by the function itself
             for stepper in [v for v in [*self._seen.values(), *self._waiting] if isinstance(v, (Optimizer, LRScheduler))]:
                 self._options(stepper)
@@ -456,9 +456,9 @@ class Environment:
         """Look at what code that reads these names may read of variables of a module."""
         here = names & variables.keys()
         for name in here:
-            self._place(_entry, variables, name)
+            self._guard(_entry, variables, name)
             self._read_module(variables[name], names)
-        self.places.append((absent, variables, frozenset(names - here), True))
+        self.guards.append((absent, variables, frozenset(names - here), True))
 
     def _options(self, stepper: Any) -> None:
         optimizer = stepper
@@ -466,12 +466,12 @@ class Environment:
             optimizer = stepper.optimizer
             for name, content in list(vars(stepper).items()):
                 if isinstance(content, (*PLAIN, list)):
-                    self._place(_entry, vars(stepper), name)
+                    self._guard(_entry, vars(stepper), name)
         if isinstance(optimizer, Optimizer):
             for group in optimizer.param_groups:
                 for name in group:
                     if name != "params":
-                        self._place(_entry, group, name)
+                        self._guard(_entry, group, name)
 
 
 _VISITS = (
