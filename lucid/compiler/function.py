@@ -18,7 +18,7 @@ from ..nn.parameter import Buffer
 from ..tensor import Tensor, record_update, wrap
 from .chains import with_chains
 from .fusion import fused
-from .graphs import LETTERS, Line, arrays, gradients, read, read_upstream
+from .graphs import LETTERS, Line, read, read_upstream
 from .lifetimes import Lifetimes
 from .recorder import Recorder, make_arguments
 from .returned import written
@@ -107,8 +107,7 @@ class GeneratedFunction:
         """The lines of the function that repeats `events`, and the objects that they name."""
         direct = {id(self.recorder.events[number]): kernel for number, kernel in self.recorder.direct.items()}
         names: dict[str, Any] = {"__name__": __name__, "wrap": wrap, "as_array": backends.as_array, "renew": _renew,
-                                 "note": _note, "same": _same, "step": make_arguments, "arrays": arrays,
-                                 "gradients": gradients, "put_gradients": _put_gradients}
+                                 "note": _note, "same": _same, "step": make_arguments}
         lines: list[Line] = []
 
         def name(value: Any) -> str:
@@ -309,37 +308,22 @@ class GeneratedFunction:
             text = ["def run(given, state):", *[f" {line}" for line in read(symbols)]]
         else:
             text = ["def run(saved, keep, up):", *[f" {line}" for line in read_upstream(symbols)]]
-        for source, group in itertools.groupby(enumerate(lines), lambda pair: _tensors_of(pair[1])):
-            if source is not None:
-                text += _put(source, [*group], lifetimes)
+        for are_gradients, group in itertools.groupby(enumerate(lines), lambda pair: pair[1].kind == "grad"):
+            numbers, here = zip(*group, strict=True)
+            if are_gradients:  # one assignment takes less time to compile than many
+                targets, values = zip(*[line.text.split(" = ") for line in here], strict=True)
+                text.append(f" {', '.join(targets)} = {', '.join(values)}")
+                text += _let_go([slot for number in numbers for slot in lifetimes.ends.get(number, ())])
                 continue
-            for number, line in group:
+            for number, line in zip(numbers, here, strict=True):
                 text.append(f" {line.text}")
                 if not line.text.startswith("return"):
-                    text += _let_go(lifetimes.ends.get(number))
+                    text += _let_go(lifetimes.ends.get(number, ()))
         return "\n".join(text)
 
 
-def _let_go(slots: Sequence[int] | None) -> list[str]:
+def _let_go(slots: Sequence[int]) -> list[str]:
     return [f" del {', '.join(f'v{slot}' for slot in slots)}"] if slots else []
-
-
-def _tensors_of(line: Line) -> str | None:
-    """Among what a line puts a gradient; None if it does something else."""
-    return None if line.kind != "grad" else "given" if line.event[1][0] == "arg" else "state"
-
-
-def _put(source: str, lines: Sequence[tuple[int, Line]], lifetimes: Lifetimes) -> list[str]:
-    """Lines that put gradients as one, which takes less time to compile."""
-    targets = [line.event[1][1] for _, line in lines]
-    values = [f"v{line.event[2][1]}" if line.event[2] else "None" for _, line in lines]
-    gone = [slot for number, _ in lines for slot in lifetimes.ends.get(number, ())]
-    return [f" put_gradients({source}, {(*targets,)}, ({', '.join(values)},))", *_let_go(gone)]
-
-
-def _put_gradients(tensors: Sequence[Tensor], numbers: Sequence[int], values: Sequence[Any]) -> None:
-    for number, array in zip(numbers, values, strict=True):
-        tensors[number]._grad = None if array is None else wrap(array)
 
 
 def _same(result: Any, expected: Any) -> None:

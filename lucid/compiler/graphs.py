@@ -26,8 +26,8 @@ from ..tensor import Tensor, wrap
 from .recorder import Recorder
 from .symbols import Symbol, Use
 
-_SOURCES = {"arg": "arrays(given, {})", "state": "arrays(state, {})", "up": "arrays(up, {})",
-            "arg_grad": "gradients(given, {})", "grad": "gradients(state, {})"}
+_SOURCES = {"arg": "given[{}]._array", "state": "state[{}]._array", "up": "up[{}]._array",
+            "arg_grad": "given[{}]._grad._array", "grad": "state[{}]._grad._array"}
 LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
 _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
@@ -48,27 +48,15 @@ class Line:
 
 
 def read(symbols: Iterable[Symbol]) -> list[str]:
-    """Lines that bring the arrays which a plan reads into variables: one of each kind, since each takes long to compile."""
-    kinds: dict[str, list[int]] = {}
-    for kind, number in sorted(symbol for symbol in symbols if symbol[0] in _SOURCES):
-        kinds.setdefault(kind, []).append(number)
-    return [f"{', '.join([f'{LETTERS[kind]}{number}' for number in numbers])}, = {_SOURCES[kind].format((*numbers,))}"
-            for kind, numbers in kinds.items()]
+    """The line that brings the arrays which a plan reads into variables: one for each would take longer to compile."""
+    found = sorted(symbol for symbol in symbols if symbol[0] in _SOURCES)
+    sources = [_SOURCES[kind].format(number) for kind, number in found]
+    return [f"{', '.join(map(_variable, found))} = {', '.join(sources)}"] if found else []
 
 
 def read_upstream(symbols: Iterable[Symbol]) -> list[str]:
-    """The line that brings gradients from outside into variables."""
+    """That which brings gradients from outside into variables."""
     return read(symbol for symbol in symbols if symbol[0] == "up")
-
-
-def arrays(tensors: Sequence[Tensor], numbers: Sequence[int]) -> list[Any]:
-    """Those of some of the `tensors`."""
-    return [tensors[number]._array for number in numbers]
-
-
-def gradients(tensors: Sequence[Tensor], numbers: Sequence[int]) -> list[Any]:
-    """The arrays of their gradients."""
-    return [tensors[number]._grad._array for number in numbers]  # type: ignore[union-attr]
 
 
 def _variable(symbol: Symbol) -> str:

@@ -45,6 +45,8 @@ _STEPPING = frozenset(("param_groups", "get_last_lr", "get_lr", "defaults", "las
 _OPAQUE = frozenset(("numpy", "cupy", "numba", "torch", "builtins", "threading", "_thread", "contextvars"))
 _WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 _CONTAINERS = frozenset((dict, OrderedDict, set))
+_IMPORT = dis.opmap["IMPORT_NAME"]
+_IMPORTING = ("modules", "import_module", "__import__")  # sys.modules, importlib.import_module
 _LARGE = 1024
 _HERE = str(Path(__file__).parent.parent)
 _DICT: dict[Any, Any] = {}
@@ -119,9 +121,18 @@ def _attribute(owner: Any, name: str) -> Any:
 
 def _entries(container: Any, before: Snapshot) -> Snapshot:
     """What a dict holds: `before` itself, if these very objects are still all."""
-    if len(container) == len(before) and all(map(is_, container.values(), before.values())) and all(map(is_, container, before)):
-        return before
-    return Snapshot(container)
+    if len(container) != len(before):
+        return Snapshot(container)
+    get = container.get
+    for key, content in before.items():
+        if get(key, before) is not content:  # where there is none it is `before`, which is no content
+            return Snapshot(container)
+    return before
+
+
+def _attributes(state: dict[str, Any], before: Snapshot) -> Snapshot:
+    """What the dict of a module holds."""
+    return _entries(state, before)
 
 
 def _items(container: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -134,13 +145,13 @@ def _any(containers: tuple[Any, ...], key: Any) -> bool:
     return any(containers)
 
 
-WHOLE = frozenset((_entries, _items))  # what gives all that a container holds
+WHOLE = frozenset((_entries, _attributes, _items))  # what gives all that a container holds
 
 
 def single(guard: Guard) -> list[Guard]:
     """The guards that make up one of a whole container."""
     get, container, _, content = guard
-    if get is _entries:
+    if get is _entries or get is _attributes:
         return [(_length, container, None, len(content)), *[(_entry, container, key, its) for key, its in content.items()]]
     if get is _items:
         return [(_length, container, None, len(content)), *[(_item, container, key, its) for key, its in enumerate(content)]]
@@ -161,7 +172,9 @@ def as_source(guard: Guard, name: Callable[[Any], str]) -> str:
     if get is _any:
         return f"not any({name(container)})"
     if get in WHOLE:
-        return " and ".join([as_source(each, name) for each in single(guard)])
+        # The dicts of a module's hooks are looked into by `_any`, while there are none.
+        return " and ".join([as_source(each, name) for each in single(guard)
+                             if get is not _attributes or each[3].__class__ is not OrderedDict or each[3]])
     if content is not _MISSING:
         if get in (_entry, _item):
             return f"{name(container)}[{name(key)}] is {name(content)}"
@@ -173,6 +186,8 @@ def as_source(guard: Guard, name: Callable[[Any], str]) -> str:
             return f"{name(vars(container))}[{name(key)}] is {name(content)}"
     if get is _length:
         return f"len({name(container)}) == {content}"
+    if get is absent:
+        return f"{name(container.keys())}.isdisjoint({name(key)})"
     if get is _members:
         seen = f"tuple({name(container)})" if content.__class__ is tuple else f"len({name(container)})"
         return f"{seen} == {name(content)}"
@@ -211,7 +226,7 @@ def _steps(optimizer: Optimizer, params: tuple[Any, ...]) -> bool:
 
 def absent(variables: dict[str, Any], names: frozenset[str]) -> bool:
     """Whether there are no variables of these names."""
-    return names.isdisjoint(variables)
+    return variables.keys().isdisjoint(names)  # looks at each name, not at each variable
 
 
 def _is_alive(reference: Any, key: Any) -> bool:
@@ -344,7 +359,7 @@ class Environment:
     def _module(self, module: Module) -> None:
         state = module.__dict__
         before = Snapshot(state)
-        self.guards.append((_entries, state, before, before))
+        self.guards.append((_attributes, state, before, before))
         for content in state.values():
             if content.__class__ in _CONTAINERS and not content:
                 self._empty.append(content)  # mostly: there are no hooks
@@ -432,9 +447,10 @@ class Environment:
         self._variables(variables, found)
         if "globals" in names and any(map(_computes_names, _codes(function.__code__))):
             raise Unwatchable("the function computes the names of variables, for globals()")
-        for name in found & sys.modules.keys():  # imported in the function
-            self._read_module(sys.modules[name], found)
-        self.guards.append((absent, sys.modules, frozenset(found - sys.modules.keys()), True))
+        if any(map(_imports, _codes(function.__code__))) or not names.isdisjoint(_IMPORTING):
+            for name in found & sys.modules.keys():
+                self._read_module(sys.modules[name], found)
+            self.guards.append((absent, sys.modules, frozenset(found - sys.modules.keys()), True))
         if names & _STEPPING:  # what schedulers change is read by the function itself
             for stepper in [v for v in [*self._seen.values(), *self._waiting] if isinstance(v, (Optimizer, LRScheduler))]:
                 self._options(stepper)
@@ -502,6 +518,11 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _codes(constant)
+
+
+def _imports(code: types.CodeType) -> bool:
+    """Whether code may have an import statement."""
+    return _IMPORT in code.co_code[::2]
 
 
 def _computes_names(code: types.CodeType) -> bool:
