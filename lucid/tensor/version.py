@@ -11,6 +11,7 @@ from .. import _clock as clock
 
 if TYPE_CHECKING:
     from . import Tensor
+    from .base import TensorBase
 
 
 class Version:
@@ -33,7 +34,7 @@ class Version:
         self.stamp = clock.last_write = clock.tick()
 
 
-def write_count(tensor: Tensor) -> int:
+def write_count(tensor: TensorBase) -> int:
     """How often the memory of a tensor has been written."""
     return 0 if tensor._version_box is None else tensor._version_box.count
 

@@ -277,3 +277,22 @@ def test_a_variable_that_the_function_makes():
         assert compiled(lucid.tensor([float(number)])).item() == 2 * number + 1
         assert variables["kept"].item() == 2 * number
     assert compiled._replays == 2
+
+
+def test_a_hook_that_comes_between_the_recorded_calls():
+    w = nn.Parameter(lucid.ones(1))
+    scale = [2.0]
+
+    @lucid.compile
+    def step(x):
+        w.grad = None
+        (w * x).sum().backward()
+        return w.grad.clone()
+
+    x = lucid.ones(1)
+    assert step(x).item() == 1.0
+    w.register_hook(lambda g: g * scale[0])
+    for number in range(8):
+        scale[0] = 2.0 if number < 5 else 3.0
+        assert step(x).item() == scale[0]
+    assert step._replays > 0
