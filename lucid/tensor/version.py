@@ -11,7 +11,6 @@ from .. import _clock as clock
 
 if TYPE_CHECKING:
     from . import Tensor
-    from .base import TensorBase
 
 
 class Version:
@@ -34,7 +33,7 @@ class Version:
         self.stamp = clock.last_write = clock.tick()
 
 
-def write_count(tensor: TensorBase) -> int:
+def write_count(tensor: Any) -> int:
     """How often the memory of a tensor has been written."""
     return 0 if tensor._version_box is None else tensor._version_box.count
 
