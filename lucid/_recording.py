@@ -32,6 +32,13 @@ def constant(array: Any) -> Any:
     return array
 
 
+def refuse(why: str) -> None:
+    """Python is about to see something that a replay would not compute."""
+    recording = current()
+    if recording is not None:
+        recording.refuse(why)
+
+
 def differentiated() -> None:
     """`backward` is called."""
     recording = recorder.get()

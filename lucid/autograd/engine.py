@@ -21,7 +21,7 @@ from .._nodes import GraphNode, Leaf, Retainer
 from .._writers import writes
 from ..backends import TABLES, versions
 from ..backends.memory_format import inverse, memory_axes
-from ..tensor import Tensor, version_box, wrap
+from ..tensor import Tensor, version_box, wrap, write_count
 from .accumulation import Pieces, SliceVjp, add_piece, one, plus, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
@@ -630,7 +630,7 @@ def _modified(node: Node, tensor: Tensor, role: str) -> str:
     origin = saved_from(tensor)
     then = "the op used it earlier" if origin is None else f"the op '{node.op}' saved version {origin[1]}"
     return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{role} {describe_one(tensor)} of op '{node.op}' is at version {tensor._version}; {then}. "
+            f"{role} {describe_one(tensor)} of op '{node.op}' is at version {write_count(tensor)}; {then}. "
             "Write out of place, or clone() it before the op.")
 
 

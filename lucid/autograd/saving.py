@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from types import CellType, FunctionType
 from typing import Any
 
-from ..tensor import Tensor, Version, version_box, wrap
+from ..tensor import Tensor, Version, version_box, wrap, write_count
 from .grad_mode import HOOKS, mode, no_grad
 from .node import Node, Slot
 
@@ -149,9 +149,9 @@ class Kept:
         self.node, self.output = node, output
         with no_grad():
             plain = tensor.detach()
-            before = plain._version
+            before = write_count(plain)
             self.packed = pack(plain)
-            if plain._version != before:
+            if write_count(plain) != before:
                 raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
                                    "hook can not be modified by in-place operations as this can lead to unexpected side-effects. "
                                    "Please open an issue if you need to perform in-place operations on the input to a pack hook.")

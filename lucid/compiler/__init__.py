@@ -1,6 +1,6 @@
 """`lucid.compile`: what the dispatcher runs, recorded once and replayed without Python's tensors and graph.
 
-`watch`: what a function can see beside its arguments.
+`guards`: what a function can see beside its arguments.
 `symbols`: the places of arrays in a recording.
 `arrays`: the arrays of a recording, by those.
 `recorder`: what a call runs, kernel by kernel.
@@ -12,7 +12,7 @@
 `lifetimes`: how long its arrays live, and how much memory they take.
 `fusion`: elementwise operations as one kernel.
 `chains`: small kernels in a row, whose loops one compiled function calls.
-`anew`: gradients that no recording has.
+`recompute`: gradients that no recording has, by computing the call again.
 `graphs`: the kernels between two steps that are called as they are, as CUDA graphs.
 `backward_graphs`: those of a backward that is computed outside.
 `markers`: what programs tell PyTorch's compilers.

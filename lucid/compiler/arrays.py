@@ -1,6 +1,6 @@
 """Arrays of a recording by their symbols: those that are there before the call, and those that are computed in it.
 
-``("arg", n)`` is the n-th tensor among the arguments, ``("state", n)`` a tensor that the function sees (`watch`), ``("arg_grad",
+``("arg", n)`` is the n-th tensor among the arguments, ``("state", n)`` a tensor that the function sees (`guards`), ``("arg_grad",
 n)`` and ``("grad", n)`` the gradients that they had before the call, ``("slot", n)`` the n-th array that was computed. An array
 that is none of these came from where no recorder looks; then the call is not compiled.
 """
@@ -19,8 +19,8 @@ from .._nodes import Leaf
 from ..backends import TABLES
 from ..tensor import Tensor, wrap
 from .breaks import GraphBreak, user_line
+from .guards import Environment
 from .symbols import Symbol, Use
-from .watch import Environment
 
 _reference = weakref.ref
 _OBJECTS = sys.getsizeof(np.empty(0)) + sys.getsizeof(wrap(np.empty(0)))  # bytes of an array and a tensor, without elements

@@ -48,9 +48,9 @@ class GraphBreak(RuntimeError):
     """
 
 
-def user_frame() -> types.FrameType | None:
-    """The innermost frame outside of lucid."""
-    frame: types.FrameType | None = sys._getframe(1)
+def user_frame(inside: int = 1) -> types.FrameType | None:
+    """The innermost frame outside of lucid. So many of the innermost frames are `inside`: each that is looked at costs time."""
+    frame: types.FrameType | None = sys._getframe(inside)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
     return frame

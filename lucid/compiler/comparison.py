@@ -10,10 +10,10 @@ import numpy as np
 from .. import _dtypes, backends
 from .._pytree import TreeSpec
 from ..tensor import Tensor
-from .anew import is_repeatable
+from .guards import WHOLE, Guard, absent, same, single
+from .recompute import is_repeatable
 from .recorder import Recorder
 from .symbols import Symbol, Use
-from .watch import same
 
 _PLAIN = frozenset((int, bool, str))
 Layout = tuple[Any, ...]
@@ -36,8 +36,8 @@ def is_composed(array: Any) -> bool:
 
 
 def alike(first: Recorder, second: Recorder) -> bool:
-    """Whether two recordings began with the same places and the same gradients, and gradients came to the same of their results:
-    of others there is no plan if they cannot be computed anew.
+    """Whether two recordings began with the same guards and the same gradients, and gradients came to the same of their results:
+    of others there is no plan if they cannot be recomputed.
     """
     if first.given != second.given and is_repeatable(second.events[:second.end + 1]):
         return False
@@ -46,18 +46,25 @@ def alike(first: Recorder, second: Recorder) -> bool:
 
 
 def _see_the_same(first: Recorder, second: Recorder) -> bool:
+    if first.environment is second.environment:
+        return True
     replaced = {(id(event[1][1]), event[1][2]) for event in second.events if event[0] == "variable"}
-    mine, its = first.environment.places, second.environment.places
+    mine, its = first.environment.guards, second.environment.guards
     if not replaced and len(mine) == len(its) and all(map(_is_one, mine, its)):
         return True  # mostly, and in the same order
-    contents = {(id(c), str(k), get.__name__): content for get, c, k, content in mine}
-    return all((id(container), key) in replaced or same(contents.get((id(container), str(key), get.__name__), first), content)
-               for get, container, key, content in its)
+    contents = {(id(c), str(k), get.__name__): content for guard in mine for get, c, k, content in single(guard)}
+
+    def is_alike(get: Any, container: Any, key: Any, content: Any) -> bool:
+        place = id(container), str(key), get.__name__
+        return place in contents and ((id(container), key) in replaced or same(contents[place], content))
+
+    return all(get is absent or is_alike(get, container, key, content)
+               for guard in its for get, container, key, content in single(guard))
 
 
-def _is_one(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Whether two places are one, with the same content."""
-    return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or (a[2].__class__ is int and a[2] == b[2])) and (
+def _is_one(a: Guard, b: Guard) -> bool:
+    """Whether two guards are one, with the same content."""
+    return a[0] is b[0] and a[1] is b[1] and (a[2] is b[2] or a[0] in WHOLE or a[2] == b[2]) and (
         a[3] is b[3] or same(a[3], b[3]))
 
 
@@ -90,9 +97,9 @@ class _Both:
         self._first, self._second = first.state, second.state
         self._slots, self._other_slots = first.slots, second.slots
         self._variables, self._others = _variables(first), _variables(second)
-        #: Whether equal symbols are those of one tensor: mostly.
+        #: Whether equal symbols are those of one tensor, or of arrays of one layout: mostly.
         self._are_numbered_alike = not (self._variables or self._others) and len(self._first) == len(self._second) and all(
-            map(operator.is_, self._first, self._second))
+            map(operator.is_, self._first, self._second)) and first.slots == second.slots
 
     def kernels(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         """Whether two kernel calls are the same."""
@@ -106,12 +113,12 @@ class _Both:
                     return False
             elif x is not y and not self.equal(x, y):
                 return False
-        for x, y in zip(a[6], b[6], strict=True):
-            if x != y if x is None or alike else not self.equal(x, y):
-                return False
-            if x is not None and x[0] == "slot" and self._slots[x[1]] != self._other_slots[x[1]]:
-                return False
-        return not (a[4] or b[4]) or self.equal(a[4], b[4])
+        return (a[6] == b[6] if alike else all(map(self._results, a[6], b[6]))) and (
+            not (a[4] or b[4]) or self.equal(a[4], b[4]))
+
+    def _results(self, a: Symbol | None, b: Symbol | None) -> bool:
+        """Whether two results are the same, with arrays of one layout."""
+        return self.equal(a, b) and (a is None or b is None or a[0] != "slot" or self._slots[a[1]] == self._other_slots[b[1]])
 
     def gradients(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         """Whether the same tensors get the same gradients."""

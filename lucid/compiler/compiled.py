@@ -24,12 +24,12 @@ from ..nn.modules.module import Module
 from ..nn.modules.module.global_hooks import around_calls
 from ..overrides.state import state as overrides
 from ..tensor import Tensor, version_box, wrap
-from .anew import context, cuts, has_hooks, is_repeatable, replaced
 from .breaks import GraphBreak, notice_printing, warn
 from .comparison import alike, differences, is_composed, layout
+from .guards import PLAIN, Environment, Unwatchable
 from .plan import Plan, upstream
+from .recompute import context, cuts, has_hooks, is_repeatable, replaced
 from .recorder import Recorder
-from .watch import PLAIN, Environment, Unwatchable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -170,7 +170,8 @@ class Compiled:
         try:
             # A plan is made of the second one like another.
             in_detail = bool(signature.recorded or signature.open)
-            recorder, result = self._recorded(args, keywords, leaves, tensors, in_detail)
+            earlier = signature.recorded[-1] if signature.recorded else signature.last
+            recorder, result = self._recorded(args, keywords, leaves, tensors, in_detail, earlier)
         except Unwatchable as error:
             self._give_up(str(error))
             return self._compiled_function(*args, **keywords)
@@ -252,9 +253,9 @@ class Compiled:
             signature.plans.pop()
             self._limit()
 
-    def _recorded(self, args: Any, keywords: Any, leaves: list[Any], tensors: list[Tensor], in_detail: bool
-                  ) -> tuple[Recorder, Any]:
-        """The recording of one eager call, and what it returns."""
+    def _recorded(self, args: Any, keywords: Any, leaves: list[Any], tensors: list[Tensor], in_detail: bool,
+                  earlier: Recorder | None = None) -> tuple[Recorder, Any]:
+        """The recording of one eager call, and what it returns. An `earlier` one of the signature may have seen the same."""
         others = tuple(leaf for leaf in leaves if not isinstance(leaf, Tensor))
         behind = cuts(tensors)
         if behind:
@@ -262,8 +263,9 @@ class Compiled:
             leaves = tree_flatten((args, keywords))[0]
             originals = {id(behind[id(t)]): t for t in tensors if id(t) in behind}
             tensors = [behind.get(id(t), t) for t in tensors]
-        recorder = Recorder(Environment((self._compiled_function, *others)), tensors, self._options[0],
-                            getattr(self._compiled_function, "__code__", None), in_detail)
+        environment = earlier.environment if earlier is not None and earlier.environment.is_up_to_date() else (
+            Environment((self._compiled_function, *others)))
+        recorder = Recorder(environment, tensors, self._options[0], getattr(self._compiled_function, "__code__", None), in_detail)
         recorder.context = modes = context()
         recorder.cuts = {id(cut._node): cut for cut in behind.values()}
         if any(t._node is not None and not t.is_leaf and id(t._node) not in recorder.cuts for t in tensors):

@@ -1,4 +1,4 @@
-"""Written: recorded events as one Python function of kernels in a row, without tensors, graph or gradient rules.
+"""GeneratedFunction: recorded events as one Python function of kernels in a row, without tensors, graph or gradient rules.
 
 Every kernel makes its result as it does when it runs eagerly, in new memory, and an array is let go after its last use: results
 are the caller's own, and no more memory is in use than eagerly.
@@ -6,6 +6,7 @@ are the caller's own, and no more memory is in use than eagerly.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from types import CellType
 from typing import Any
@@ -28,23 +29,44 @@ from .symbols import Known, Symbol, Use
 _MOST_FIXED = 500  # steps, until operations are not fused
 
 
-class Written:
-    """The function `run` of some of the `events` of a recording. What it `saves`, symbols and names, is its second result; one
-    that `resumes` after so many draws gets that, and gradients from outside.
+class GeneratedFunction:
+    """The function `run` of some of the `events` of a recording. What it saves for `others` is its second result; one that
+    `resumes` after so many draws gets that, and gradients from outside. It is written when it is called, or asked for.
     """
 
-    def __init__(self, recorder: Recorder, events: Sequence[Any], saves: tuple[Sequence[Symbol], Sequence[str]] | None = None,
+    def __init__(self, recorder: Recorder, events: Sequence[Any], others: Sequence[GeneratedFunction] | None = None,
                  resumes: int | None = None) -> None:
         self.recorder = recorder
         self.events = events
-        self._saves, self._resumes = saves, resumes
+        self._others, self._resumes = others, resumes
         self._needed: tuple[list[Symbol], list[str]] | None = None
-        self.lines, self.names = self._written(events)
-        self.lifetimes = Lifetimes(self.lines, recorder)
         self.groups: list[list[str]] = []  # kernels that are chained
         self.fused: list[list[Any]] = []  # operations that are one kernel
         self._chained = 0  # bytes that are in use at most, where kernels are chained
-        self._link(self.lines, self.lifetimes)
+        self._run: Callable[..., Any] | None = None
+
+    @functools.cached_property
+    def _text(self) -> tuple[list[Line], dict[str, Any]]:
+        return self._generated(self.events)
+
+    @property
+    def lines(self) -> list[Line]:
+        """What it does."""
+        return self._text[0]
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The objects that these name."""
+        return self._text[1]
+
+    @functools.cached_property
+    def lifetimes(self) -> Lifetimes:
+        """How long its arrays live, where kernels are called one by one."""
+        return Lifetimes(self.lines, self.recorder)
+
+    @functools.cached_property
+    def _linked(self) -> tuple[list[Line], Lifetimes]:
+        return self.lines, self.lifetimes
 
     @property
     def memory(self) -> int:
@@ -69,6 +91,8 @@ class Written:
 
     def needs(self) -> tuple[list[Symbol], list[str]]:
         """The arrays and the names of draws that it takes from where others were before."""
+        if self._needed is None:
+            self._text = self._generated(self.events)  # which finds them
         assert self._needed is not None
         return self._needed
 
@@ -81,7 +105,7 @@ class Written:
         return ([symbol for symbol in symbols if symbol not in made and symbol[0] != "up"],
                 [f"{name}{number}" for number in before for name in ("seed", "offset")])
 
-    def _written(self, events: Sequence[Any]) -> tuple[list[Line], dict[str, Any]]:
+    def _generated(self, events: Sequence[Any]) -> tuple[list[Line], dict[str, Any]]:
         """The lines of the function that repeats `events`, and the objects that they name."""
         direct = {id(self.recorder.events[number]): kernel for number, kernel in self.recorder.direct.items()}
         names: dict[str, Any] = {"__name__": __name__, "wrap": wrap, "as_array": backends.as_array, "renew": _renew,
@@ -208,20 +232,19 @@ class Written:
                 add(f"results = [{text}]")
                 for again in twice:
                     add(f"results[{again}] = {results[again]}")
-                if self._saves is not None:
-                    symbols, others = self._saves
-                    text = f"saved = [{', '.join([*map(variable, symbols), *others])}]"
-                    lines.append(Line("lent", text, list(used), event))
+                if self._others is not None:
+                    needs = [other.needs() for other in self._others]
+                    text = ", ".join(each for symbols, others in needs for each in (*map(variable, symbols), *others))
+                    lines.append(Line("lent", f"saved = [{text}]", list(used), event))
                     used.clear()
-                add("return results" if self._saves is None else "return results, saved")
+                add("return results" if self._others is None else "return results, saved")
         if self._resumes is not None:
             lines.insert(0, self._taken(lines))
         return lines, names
 
     def _taken(self, lines: list[Line]) -> Line:
         """The line that takes what has been saved; unless it is to be kept nobody else holds it then."""
-        if self._needed is None:
-            self._needed = self._find_needs(lines)
+        self._needed = self._needed or self._find_needs(lines)
         symbols, others = self._needed
         names = [f"{LETTERS[kind]}{number}" for kind, number in symbols] + others
         text = f"[{', '.join(names)}] = saved" if names else "pass"
@@ -245,7 +268,7 @@ class Written:
             if found is None or len(fixed) > _MOST_FIXED:
                 return False
             events, groups = found
-            lines, names = self._written(events)
+            lines, names = self._generated(events)
             lifetimes = Lifetimes(lines, self.recorder)
             if lifetimes.peak <= self.lifetimes.peak:
                 break
@@ -255,7 +278,7 @@ class Written:
             if here <= fixed:
                 return False
             fixed |= here
-        self.lines, self.names, self.fused, self.lifetimes = lines, names, [*groups.values()], lifetimes
+        self._text, self.fused, self.lifetimes = (lines, names), [*groups.values()], lifetimes
         self._link(lines, lifetimes)
         if self.groups:
             self.groups, self._chained = [], 0
@@ -264,8 +287,7 @@ class Written:
 
     def _link(self, lines: list[Line], lifetimes: Lifetimes) -> None:
         """Take these lines for the function, which is compiled when it is called: its kernels may be chained before."""
-        self._linked = lines, lifetimes
-        self._run: Callable[..., Any] | None = None
+        self._linked, self._run = (lines, lifetimes), None
 
     def _compiled(self) -> Callable[..., Any]:
         """The function of its lines."""
@@ -288,12 +310,22 @@ class Written:
             text = ["def run(given, state):", *[f" {line}" for line in read(symbols)]]
         else:
             text = ["def run(saved, keep, up):", *[f" {line}" for line in read_upstream(symbols)]]
-        for number, line in enumerate(lines):
-            text.append(f" {line.text}")
-            gone = lifetimes.ends.get(number)
-            if gone and not line.text.startswith("return"):
-                text.append(f" del {', '.join(f'v{slot}' for slot in gone)}")
+        for are_gradients, group in itertools.groupby(enumerate(lines), lambda pair: pair[1].kind == "grad"):
+            numbers, here = zip(*group, strict=True)
+            if are_gradients:  # one assignment takes less time to compile than many
+                targets, values = zip(*[line.text.split(" = ") for line in here], strict=True)
+                text.append(f" {', '.join(targets)} = {', '.join(values)}")
+                text += _let_go([slot for number in numbers for slot in lifetimes.ends.get(number, ())])
+                continue
+            for number, line in zip(numbers, here, strict=True):
+                text.append(f" {line.text}")
+                if not line.text.startswith("return"):
+                    text += _let_go(lifetimes.ends.get(number, ()))
         return "\n".join(text)
+
+
+def _let_go(slots: Sequence[int]) -> list[str]:
+    return [f" del {', '.join(f'v{slot}' for slot in slots)}"] if slots else []
 
 
 def _same(result: Any, expected: Any) -> None:

@@ -26,6 +26,8 @@ from ..tensor import Tensor, wrap
 from .recorder import Recorder
 from .symbols import Symbol, Use
 
+_SOURCES = {"arg": "given[{}]._array", "state": "state[{}]._array", "up": "up[{}]._array",
+            "arg_grad": "given[{}]._grad._array", "grad": "state[{}]._grad._array"}
 LETTERS = {"arg": "a", "state": "s", "grad": "g", "arg_grad": "h", "slot": "v", "up": "u", "number": "q"}
 #: Kernels that take the seed of a captured draw from the device.
 _DRAWING = frozenset(("random_uniform", "random_normal", "random_exponential", "random_integers", "dropout"))
@@ -46,17 +48,15 @@ class Line:
 
 
 def read(symbols: Iterable[Symbol]) -> list[str]:
-    """Lines that bring the arrays which a plan reads into variables."""
-    lines = []
-    for kind, number in sorted(symbol for symbol in symbols if symbol[0] not in ("slot", "number")):
-        source = f"{'given' if kind.startswith('arg') else 'state'}[{number}]"
-        lines.append(f"{LETTERS[kind]}{number} = {source}{'._grad' if kind.endswith('grad') else ''}._array")
-    return lines
+    """The line that brings the arrays which a plan reads into variables: one for each would take longer to compile."""
+    found = sorted(symbol for symbol in symbols if symbol[0] in _SOURCES)
+    sources = [_SOURCES[kind].format(number) for kind, number in found]
+    return [f"{', '.join(map(_variable, found))} = {', '.join(sources)}"] if found else []
 
 
 def read_upstream(symbols: Iterable[Symbol]) -> list[str]:
-    """Lines that bring gradients from outside into variables."""
-    return [f"u{number} = up[{number}]._array" for number in sorted(number for kind, number in symbols if kind == "up")]
+    """That which brings gradients from outside into variables."""
+    return read(symbol for symbol in symbols if symbol[0] == "up")
 
 
 def _variable(symbol: Symbol) -> str:

@@ -5,10 +5,11 @@ the rule of one node in the graph.
 """
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,20 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.node import CallNode, Saved, Slot, check_inference
 from ..backends.families import compiler_is_loaded
 from ..tensor import Tensor, mark_inference, version_box, wrap
-from .anew import Call, context, is_repeatable
 from .backward_graphs import BackwardGraphs
 from .comparison import layout
-from .function import Written
+from .function import GeneratedFunction
 from .graphs import Graphs
+from .guards import GONE, Guard, as_source, same, single
 from .lifetimes import Lifetimes
+from .recompute import Call, context, is_repeatable
 from .recorder import Recorder
-from .watch import GONE, as_test, is_empty, same
+from .symbols import Symbol
 
-CHAINED_AFTER = 100  # calls
+CHAINED_AFTER = 100  # calls, until kernels are chained where Numba is not loaded: its import takes as long as thousands of calls
 FUSED_AFTER = 500  # calls: each kernel takes half a second to compile
-_TESTED_AFTER = 8  # calls, until what is looked at before each one is compiled: that takes as long as looking forty times
+#: Calls until what is looked at before each one is compiled, which takes as long as looking forty times, and kernels are chained.
+_SETTLED_AFTER = 8
 
 
 class Plan:
@@ -49,16 +52,18 @@ class Plan:
     """
 
     def __init__(self, recorder: Recorder, only_forward: bool = False) -> None:
-        """Of one `only_forward` gradients are computed anew, if there are any after all; it `is_stale` then."""
+        """Of one `only_forward` gradients are recomputed, if there are any after all; it `is_stale` then."""
         self.recorder = recorder
         self._only_forward, self.is_stale = only_forward, False
         events = recorder.events
         replaced = {event[2]: event[1] for event in events if event[0] == "variable"}
         moving = {event[1][1] for event in events if event[0] == "memory" and event[1][0] == "state"} | set(replaced)
         self._replaced = sorted(replaced.items())
-        variable_places = {(id(container), key) for _, container, key in replaced.values()}
-        self._places = [place for place in recorder.environment.places
-                        if (id(place[1]), place[2]) not in variable_places]
+        containers = {id(container): container for _, container, _ in replaced.values()}
+        self._guards: list[Guard] = []
+        for guard in recorder.environment.guards:
+            self._guards += [each for each in single(guard) if not _is_among(each, replaced.values())] if (
+                id(guard[1]) in containers) else [guard]
         self._fixed = [(t, a) for n, (t, a) in enumerate(zip(recorder.state, recorder.arrays, strict=True)) if n not in moving]
         self._moving = [(n, recorder.state[n], layout(recorder.arrays[n])) for n in sorted(moving)]
         tensors = [*recorder.environment.tensors.values()]
@@ -75,46 +80,44 @@ class Plan:
         self._absent = [t for t in tensors if before[id(t)][1] is None and t._node is not None]
         self._own = frozenset(id(array) for _, array in self._fixed)
         self._unchanged, self._gradients = self._equal, self._gradients_now
-        self._until_tested = _TESTED_AFTER
+        self._until_tested = _SETTLED_AFTER
         self._state = list(recorder.state)
         self._make(recorder)
         self.spec = events[recorder.end][2]
         self._known_ids = frozenset(recorder.environment.tensors)
         self._captured = moving
-        self._make_graphs()
         recorder.release()
         on_cpu = not any(event[0] == "kernel" and event[2] is not np.ndarray for event in events)
-        #: Calls until kernels are chained: Numba's import takes as long as thousands of them.
-        self._until_chained = 0 if not on_cpu else 1 if compiler_is_loaded() else CHAINED_AFTER
+        self._until_chained = 0 if not on_cpu else min(CHAINED_AFTER, _SETTLED_AFTER) if compiler_is_loaded() else CHAINED_AFTER
         self._until_fused = FUSED_AFTER
 
     def _make(self, recorder: Recorder) -> None:
         """Make the functions."""
         events, end = recorder.events, recorder.end + 1
-        self.functions: list[Written] = []
         self._is_repeatable = recorder.is_open and is_repeatable(events[:end])
         self._generators = list({id(event[1]): event[1] for event in events[:end] if event[0] == "draw"}.values())
         self._is_open = recorder.is_open
-        if not recorder.is_open:
-            self._forward = Written(recorder, events)
-            self.functions = [self._forward]
-            return
-        saves: tuple[list[Any], list[str]] = [], []
-        if not self._only_forward:
+        backward = []
+        if recorder.is_open and not self._only_forward:
             draws = sum(event[0] in ("draw", "redraw") for event in events[:end])
-            self._backward = Written(recorder, events[end:], resumes=draws)
-            saves = self._backward.needs()
-            self.functions = [self._backward]
-        self._forward = Written(recorder, events[:end], saves)
-        self.functions.insert(0, self._forward)
+            backward = [GeneratedFunction(recorder, events[end:], resumes=draws)]
+        self.functions = [GeneratedFunction(recorder, events[:end], backward if recorder.is_open else None), *backward]
+        self._forward, self._backward = self.functions[0], self.functions[-1]
         self._wanted = [symbol for symbol, _ in recorder.wanted]
-        self._watched = [symbol for symbol in saves[0] if symbol[0] in ("arg", "state")]
-        owners = {recorder.owners[symbol[1]] for symbol in saves[0] if symbol[0] == "slot"}
-        #: The place, and the number among those with gradients, of results; and whether their memory is read again.
-        self._alive = [(place, output[2], recorder.owners[output[1][1]] in owners)
-                       for place, output in enumerate(events[recorder.end][1]) if output[0] == "alive"]
+        #: The place, and the number among those with gradients, of results.
+        self._alive = [(place, output[2]) for place, output in enumerate(events[recorder.end][1]) if output[0] == "alive"]
         self._given = [None] * len(self._alive) if self._only_forward else recorder.given
         self._lock = threading.Lock()
+
+    @functools.cached_property
+    def _reads(self) -> tuple[list[Symbol], list[int]]:
+        """The tensors that backward reads, and the places of results whose memory it reads."""
+        saved = [symbol for function in self.functions[1:] for symbol in function.needs()[0]]
+        owners = self.recorder.owners
+        read = {owners[number] for kind, number in saved if kind == "slot"}
+        return ([symbol for symbol in saved if symbol[0] in ("arg", "state")],
+                [place for place, output in enumerate(self.recorder.events[self.recorder.end][1])
+                 if output[0] == "alive" and owners[output[1][1]] in read])
 
     # ---- whether it may be used ----------------------------------------------------------------------------------
     def holds(self, arguments: Sequence[Tensor]) -> bool:
@@ -156,9 +159,7 @@ class Plan:
             names[key] = value
             return key
 
-        empty = tuple([place[1] for place in self._places if is_empty(place)])
-        tests = [f"not any({name(empty)})"] if empty else []  # one look at all: a module has a dozen
-        tests += [as_test(place, name) for place in self._places if not is_empty(place)]
+        tests = [as_source(guard, name) for guard in self._guards]
         tests += [f"{name(t)}._array is {name(a)}" for t, a in self._fixed]
         tests += [f"{name(_outline)}({name(t)}._array) == {name(outline)}" for t, outline in self._beside]
         for tensor, node, hooks in self._traits:
@@ -210,7 +211,7 @@ class Plan:
 
     def _equal(self) -> bool:
         """What the function of `_test` says, with plain values compared by what they are."""
-        for get, container, key, content in self._places:
+        for get, container, key, content in self._guards:
             now = get(container, key)
             if now is not content and not same(now, content):
                 return False
@@ -262,19 +263,26 @@ class Plan:
     def _fuse(self) -> bool:
         """Put one kernel in the place of elementwise operations, where that can be; whether it was done."""
         changed = [function.fuse() for function in self.functions]
-        if any(changed) and self.graphs is not None:
-            self._make_graphs()
+        if any(changed):
+            self.__dict__.pop("graphs", None)
+            self.__dict__.pop("backward_graphs", None)
         return any(changed)
 
-    def _make_graphs(self) -> None:
-        """The graphs of the functions, on a GPU."""
-        forward, moving = self._forward, self._captured
-        self.graphs: Graphs | None = Graphs.of(forward.lines, forward.names, self.recorder, moving)
-        self.backward_graphs: BackwardGraphs | None = None
-        if self.graphs is not None and len(self.functions) > 1:
-            backward = self._backward
-            self.backward_graphs = BackwardGraphs.of(backward.lines, self.graphs, backward.names, self.recorder, moving,
-                                                     *backward.draws())
+    @functools.cached_property
+    def graphs(self) -> Graphs | None:
+        """The graphs of its function, on a GPU."""
+        found: Graphs | None = Graphs.of(self._forward.lines, self._forward.names, self.recorder, self._captured)
+        return found
+
+    @functools.cached_property
+    def backward_graphs(self) -> BackwardGraphs | None:
+        """Those of its backward."""
+        backward = self._backward
+        if self.graphs is None or len(self.functions) == 1:
+            return None
+        found: BackwardGraphs | None = BackwardGraphs.of(backward.lines, self.graphs, backward.names, self.recorder,
+                                                         self._captured, *backward.draws())
+        return found
 
     # ---- gradients that are computed outside ---------------------------------------------------------------------
     def _connect(self, leaves: list[Any], saved: list[Any], arguments: Sequence[Tensor], call: Call | None) -> None:
@@ -282,18 +290,18 @@ class Plan:
         def tensor(symbol: Any) -> Tensor:
             return (arguments if symbol[0] == "arg" else self._state)[symbol[1]]
 
-        held = [tensor(symbol) for symbol in self._watched]  # whose versions the engine looks at
-        for place, _, is_read in self._alive:
-            if is_read:
-                held.append(wrap(leaves[place]._array))
-                held[-1]._version_box = version_box(leaves[place])
+        watched, read = self._reads
+        held = [tensor(symbol) for symbol in watched]  # whose versions the engine looks at
+        for place in read:
+            held.append(wrap(leaves[place]._array))
+            held[-1]._version_box = version_box(leaves[place])
         if call is not None:
-            call.returned([(place, leaves[place]._array) for place, _, _ in self._alive], [*map(tensor, self._wanted)])
+            call.returned([(place, leaves[place]._array) for place, _ in self._alive], [*map(tensor, self._wanted)])
         rule = self._rule(tuple(held), call)
         if clock.any_inference:
             check_inference(rule, "compiled")
         node = CallNode("compiled", [tensor(symbol)._node for symbol in self._wanted], rule, Saved(saved))
-        for place, number, _ in self._alive:
+        for place, number in self._alive:
             leaves[place]._node = node if len(self._alive) == 1 else Slot(node, number)
 
     def _rule(self, held: tuple[Tensor, ...], call: Call | None) -> Callable[[Any, Saved], list[Any]]:
@@ -309,11 +317,11 @@ class Plan:
         is_other = again or [each is None for each in up] != [each is None for each in self._given]
         self.is_stale = self._only_forward
         if is_other and call is not None and context()[1:4] == self.recorder.context[1:4]:
-            anew = call.gradients(up, again)
-            if anew is not None:
+            recomputed = call.gradients(up, again)
+            if recomputed is not None:
                 if not saved.is_kept:
                     saved.values.clear()
-                return anew
+                return recomputed
         if again:
             raise RuntimeError("lucid.compile: the gradient of a compiled function cannot be differentiated again (create_graph)"
                                ": it was not when the function was recorded. Compile a function that computes both")
@@ -372,6 +380,11 @@ class Plan:
             lines += [f"one call for {len(names)} of them: {' '.join(names)}" for names in function.groups]
         lines += [f"{count:6d}  {kernel}  {sizes[kernel]:,} bytes" for kernel, count in counts.most_common()]
         return "\n".join(lines)
+
+
+def _is_among(guard: Guard, others: Iterable[tuple[Any, ...]]) -> bool:
+    """Whether `guard` is one of others, whose contents may be others."""
+    return any(guard[1] is container and guard[0] is get and guard[2] == key for get, container, key in others)
 
 
 def _nothing() -> None:

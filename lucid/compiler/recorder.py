@@ -25,13 +25,13 @@ from ..backends.cpu import chains
 from ..backends.sizes import LARGE
 from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
-from ..tensor import Tensor, wrap
-from .anew import is_repeatable
+from ..tensor import Tensor, wrap, write_count
 from .arrays import Arrays, is_array, owner, role
 from .breaks import frame_that_reads, user_frame
+from .guards import PLAIN, Environment, absent, same
+from .recompute import is_repeatable
 from .returned import Expression, ReturnLine, Unknown, replaced, value_of
 from .symbols import Known, Symbol, Use, is_pure
-from .watch import PLAIN, Environment, same
 
 # Kernels whose results have lengths that depend on elements.
 _DEPENDING = frozenset(("nonzero", "bincount"))
@@ -83,7 +83,7 @@ class Recorder(Arrays):
 
     # ---- what happens --------------------------------------------------------------------------------------------
     @property
-    def deaf(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether what happens now is not recorded."""
         return self._paused or self.reason is not None
 
@@ -176,18 +176,18 @@ class Recorder(Arrays):
     def _look_at(self, name: str, kind: Any, arrays: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]) -> None:
         """Note the line that calls a kernel, and what a plan can make of it for such layouts."""
         number = len(self.events)
-        frame = user_frame()
+        frame = user_frame(inside=4)  # this, `kernel`, what the dispatcher calls, and what has called the dispatcher
         if frame is not None:
             self._frames[number] = frame.f_code, frame.f_lasti
         if "out" in attributes:
             return
-        kernel = backends.kernel_of(kind, name)
-        direct = getattr(kernel, "direct", None)
+        choose = getattr(backends.kernel_of(kind, name), "direct", None)
+        direct = None if choose is None else choose(*arrays, **attributes)
         if direct is not None:  # what the kernel finds out about these layouts is known to a plan
-            self.direct[number] = direct(*arrays, **attributes)
+            self.direct[number] = direct
         is_host = kind is np.ndarray
         if is_host:
-            recipe = chains.recipe(name, kernel, arrays, attributes, results)
+            recipe = chains.recipe(name, direct, arrays, attributes, results)
             if recipe is not None:
                 self.recipes[number] = recipe
         if not is_host or getattr(results[0], "size", 0) >= LARGE:  # which may be fused
@@ -197,7 +197,7 @@ class Recorder(Arrays):
 
     def took(self, generator: Any, blocks: int, seed: int, offset: int) -> None:
         """A generator has given away `blocks` of its counter."""
-        if self.deaf:
+        if self.is_paused:
             return
         _, known, start, head = self._heads.get(id(generator), (generator, seed, offset, offset))
         if offset >= head and seed == known:
@@ -217,19 +217,19 @@ class Recorder(Arrays):
 
     def looked(self, generator: Any, seed: int, offset: int) -> None:
         """The state of a generator was asked for."""
-        if not self.deaf:
+        if not self.is_paused:
             self._heads.setdefault(id(generator), (generator, seed, offset, offset))
 
     def put_back(self, generator: Any, seed: int, offset: int) -> None:
         """A generator was given a state."""
-        if not self.deaf:
+        if not self.is_paused:
             _, known, start, head = self._heads.get(id(generator), (generator, None, 0, -1))
             if seed != known or not start <= offset <= head:
                 self.refuse("it gives a generator a state from outside")
 
     def read(self, array: Any) -> None:
         """Python is about to see the elements of `array`."""
-        if self.deaf:
+        if self.is_paused:
             return
         reader = None if self._code is None else frame_that_reads(self._code)
         try:
@@ -243,16 +243,16 @@ class Recorder(Arrays):
 
     def constant(self, array: Any) -> None:
         """An array was made of Python's numbers."""
-        if not self.deaf and is_array(array) and self.symbol(array) is None:
+        if not self.is_paused and is_array(array) and self.symbol(array) is None:
             value = array.copy()
             symbol = self._slot(array, array.shape)
             self.events.append(("constant", value, symbol))
 
     def host(self, function: Any, args: Any, keywords: Any, is_number: bool = False) -> Any:
         """Run `function`, which replays call as it is. With `is_number` it returns one for kernels."""
-        if not self.deaf and self.end and self.is_open:
+        if not self.is_paused and self.end and self.is_open:
             self.refuse("backward outside takes a step that is called as it is")
-        if self.deaf:
+        if self.is_paused:
             return function(*args, **keywords)
         self._flush()
         leaves, spec = tree_flatten((args, keywords))
@@ -328,19 +328,19 @@ class Recorder(Arrays):
             self._written[key] = (tensor._grad, tensor._array)
 
     def _counts(self) -> dict[int, tuple[Any, int]]:
-        return {key: (t._array, t._version) for key, t in self._known.items()}
+        return {key: (t._array, write_count(t)) for key, t in self._known.items()}
 
     def _versions_now(self) -> None:
         """Record how often the tensors that are there have been written."""
         for key, (array, version) in self._versions.items():
             tensor = self._known[key]
-            if tensor._array is array and tensor._version > version:
-                self.events.append(("written", self._target(tensor), tensor._version - version))
+            if tensor._array is array and write_count(tensor) > version:
+                self.events.append(("written", self._target(tensor), write_count(tensor) - version))
         self._versions = self._counts()
 
     def finish(self, result: Any) -> None:
         """Record what the function returns, and what it has written to variables."""
-        if self.deaf:
+        if self.is_paused:
             return
         self._flush()
         self._versions_now()
@@ -352,6 +352,8 @@ class Recorder(Arrays):
         written: dict[int, int] = {}  # where a tensor has been put, by its identity
         put: list[Any] = []
         for get, container, key, old, new in self.environment.changed():
+            if get is absent:  # a variable that was not there before
+                continue
             if isinstance(old, Tensor) and new.__class__ is Tensor and isinstance(container, _WRITABLE) and new._node is None:
                 symbol = self.symbol(new._array)
                 if symbol is not None and symbol[0] == "slot" and new._view is None and old.__class__ is Tensor and (

@@ -8,7 +8,7 @@ from .. import _clock as clock
 from ..autograd.engine import grad
 from ..autograd.errors import describe_one
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
-from ..tensor import Tensor
+from ..tensor import Tensor, write_count
 
 
 class ForSecondOrder:
@@ -28,7 +28,7 @@ class ForSecondOrder:
         if box is not None and box.stamp > self.saved:
             raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
                                f"{describe_one(self.tensor)}, which create_graph=True needs, is at version "
-                               f"{self.tensor._version}. Write out of place, or clone() it before the op.")
+                               f"{write_count(self.tensor)}. Write out of place, or clone() it before the op.")
         return self.tensor
 
 

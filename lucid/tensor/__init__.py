@@ -29,11 +29,11 @@ from .base import Answer, TensorBase
 from .construction import as_array, from_arguments
 from .sharing import Sharing
 from .size import Size
-from .version import Version, mark_inference, record_update, register_view, version_box
+from .version import Version, mark_inference, record_update, register_view, version_box, write_count
 
 __all__ = [
     "Answer", "Size", "Tensor", "Version", "array_behind", "as_array", "as_class", "disabled_torch_function",
-    "mark_inference", "record_update", "register_view", "succeed", "version_box", "wrap",
+    "mark_inference", "record_update", "register_view", "succeed", "version_box", "wrap", "write_count",
 ]
 
 _new: Callable[..., Any] = object.__new__

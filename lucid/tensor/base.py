@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from .. import _dtypes, backends
+from .. import _dtypes, _recording, backends
 from ..backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 from .size import Size
-from .version import Version
+from .version import Version, write_count
 
 if TYPE_CHECKING:
     from .._tensor_methods import TensorMethods
@@ -215,7 +215,8 @@ class TensorBase(TensorMethods):
 
     @property
     def _version(self) -> int:
-        return 0 if self._version_box is None else self._version_box.count
+        _recording.refuse("Python reads how often a tensor has been written")
+        return write_count(self)
 
     @property
     def _base(self) -> Tensor | None:

@@ -33,6 +33,11 @@ class Version:
         self.stamp = clock.last_write = clock.tick()
 
 
+def write_count(tensor: Any) -> int:
+    """How often the memory of a tensor has been written."""
+    return 0 if tensor._version_box is None else tensor._version_box.count
+
+
 def version_box(tensor: Tensor) -> Version:
     """The version shared by all tensors on this memory, made when first needed."""
     box = tensor._version_box

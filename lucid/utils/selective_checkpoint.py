@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..overrides import TorchFunctionMode
-from ..tensor import Tensor
+from ..tensor import Tensor, write_count
 from ._pytree import tree_map
 
 Function = Callable[..., Any]
@@ -66,12 +66,12 @@ class _Kept:
         if not isinstance(value, Tensor):
             return value
         detached = value.detach()
-        self.versions.append((detached, detached._version))
+        self.versions.append((detached, write_count(detached)))
         return _Leaf(detached, value.requires_grad)
 
     def again(self, mutation: bool) -> Any:
         """The result, of leaves that require grad where it did."""
-        if not mutation and any(tensor._version != version for tensor, version in self.versions):
+        if not mutation and any(write_count(tensor) != version for tensor, version in self.versions):
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return tree_map(lambda value: value.tensor.requires_grad_(value.requires_grad) if isinstance(value, _Leaf) else value,
                         self.result)

@@ -15,11 +15,6 @@ from lucid.compiler import plan as plans
 from .programs import check, data, labels
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch):
-    monkeypatch.setattr(plans, "CHAINED_AFTER", 1)
-
-
 def chained(compiled):
     """How often a chain is called in the plans."""
     return sum(function.source.count(" = chain") for plan in compiled.plans for function in plan.functions)

@@ -20,8 +20,9 @@ _UFUNCS = {name: getattr(np, {"sub": "subtract", "mul": "multiply", "div": "divi
            for name in ARITHMETIC}
 
 
-def recipe(name: str, kernel: Any, arrays: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]) -> Recipe | None:
-    """How `kernel`, by its `name`, has computed `results`; None if not by loops, or not of dense arrays of one float dtype.
+def recipe(name: str, direct: Any, arrays: Sequence[Any], attributes: dict[str, Any], results: Sequence[Any]) -> Recipe | None:
+    """How the kernel `name`, which does no more than `direct` if that is not None, has computed `results`; None if not by loops,
+    or not of dense arrays of one float dtype.
 
     Operands may be Python's numbers, whose places are those of arrays without dimensions.
     """
@@ -39,8 +40,8 @@ def recipe(name: str, kernel: Any, arrays: Sequence[Any], attributes: dict[str, 
             return None
     find = _RECIPES.get(name)
     if find is not None:
-        return find(dtype, arrays, attributes)
-    return None if attributes else _elementwise(dtype, _ufunc(name, kernel, arrays), arrays, made, name in ARITHMETIC)
+        return find(dtype, direct, arrays, attributes)
+    return None if attributes else _elementwise(dtype, _UFUNCS.get(name, direct), arrays, made, name in ARITHMETIC)
 
 
 def _fits(a: Any, dtype: Any) -> bool:
@@ -58,14 +59,6 @@ def _fits(a: Any, dtype: Any) -> bool:
             return False
         step *= length
     return True
-
-
-def _ufunc(name: str, kernel: Any, arrays: Sequence[Any]) -> Any:
-    """NumPy's function that computes so few elements; None if another one does."""
-    if name in _UFUNCS:
-        return _UFUNCS[name]
-    direct = getattr(kernel, "direct", None)
-    return None if direct is None else direct(*arrays)
 
 
 def _elementwise(dtype: Any, ufunc: Any, operands: Sequence[Any], results: Sequence[Array], exact: bool) -> Recipe | None:
@@ -113,7 +106,7 @@ def _elementwise(dtype: Any, ufunc: Any, operands: Sequence[Any], results: Seque
 
 def _activation(name: str) -> Callable[..., Recipe | None]:
     """The recipe of an activation, or of its gradient."""
-    def find(dtype: Any, arrays: Sequence[Array], attributes: dict[str, Any]) -> Recipe | None:
+    def find(dtype: Any, direct: Any, arrays: Sequence[Array], attributes: dict[str, Any]) -> Recipe | None:
         formula = name.replace("gelu", "gelu_tanh") if attributes.get("approximate") == "tanh" else name
         size = arrays[0].size
         if any(a.size != size for a in arrays):
@@ -127,17 +120,17 @@ def _activation(name: str) -> Callable[..., Recipe | None]:
     return find
 
 
-def _linear(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
-    if matmul.linear.direct(*arrays) is None:  # type: ignore[attr-defined]
+def _linear(dtype: Any, direct: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
+    if direct is None:
         return None
     (m, k), n = arrays[0].shape, arrays[1].shape[0]
     return lambda make, at: [*make.product(dtype, (m, k, n), (at[0], at[1], at[3]), (False, True)),
                              *make.plus_row(dtype, m, n, at[3], at[2])]
 
 
-def _linear_grad(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
+def _linear_grad(dtype: Any, direct: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
     g, x, weight = arrays
-    if matmul.linear_grad.direct(*arrays, **attributes) is None or not is_row_by_row(g):  # type: ignore[attr-defined]
+    if direct is None or not is_row_by_row(g):
         return None
     (m, n), k = g.shape, x.shape[1]
     to_x_too = weight is not None  # a recipe keeps no array
@@ -150,7 +143,7 @@ def _linear_grad(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) 
     return steps
 
 
-def _product(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
+def _product(dtype: Any, direct: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
     a, b = arrays
     turned = bool(attributes.get("transpose_a")), bool(attributes.get("transpose_b"))
     if a.ndim != 2 or b.ndim != 2 or not matmul.are_small(a.T if turned[0] else a, b.T if turned[1] else b):
@@ -159,7 +152,7 @@ def _product(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> R
     return lambda make, at: make.product(dtype, (m, k, n), tuple(at), turned)
 
 
-def _sum(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
+def _sum(dtype: Any, direct: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recipe | None:
     (x,) = arrays
     if attributes["axis"] not in (0, (0,)) or attributes.get("dtype") is not None or not is_row_by_row(x):
         return None
@@ -167,7 +160,7 @@ def _sum(dtype: Any, arrays: Sequence[Any], attributes: dict[str, Any]) -> Recip
     return lambda make, at: make.sum_of_rows(dtype, m, n, *at)
 
 
-_RECIPES: dict[str, Callable[[Any, Sequence[Any], dict[str, Any]], Recipe | None]] = {
+_RECIPES: dict[str, Callable[[Any, Any, Sequence[Any], dict[str, Any]], Recipe | None]] = {
     "linear": _linear, "linear_grad": _linear_grad, "matmul": _product, "sum": _sum,
     **{name: _activation(name) for name in ("relu", "relu_grad", "sigmoid", "sigmoid_grad", "tanh", "tanh_grad", "gelu",
                                             "gelu_grad", "silu_grad")}}

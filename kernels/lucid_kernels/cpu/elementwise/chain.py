@@ -193,11 +193,12 @@ class Chain:
 
     def __init__(self, steps: Sequence[Step], inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
                  between: Sequence[int] = (), memory: Array | None = None) -> None:  # fmt: skip
-        table = np.zeros((len(steps), _WORDS), np.int64)
-        for row, step in zip(table, steps, strict=True):
+        rows = [[0] * _WORDS for _ in steps]
+        for row, step in zip(rows, steps, strict=True):
             row[: _TIMES + 1] = step[:3]
             for first, words in zip((_PLACES, _ADVANCES, _LENGTHS, _STEPS), step[3:], strict=True):
                 row[first : first + len(words)] = words
+        table = np.array(rows, np.int64)
         self._outputs = [*outputs]
         self._memory = memory  # kept alive
         first = 0 if memory is None else -(-address_of(memory) // ALIGN) * ALIGN

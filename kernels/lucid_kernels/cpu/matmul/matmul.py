@@ -48,7 +48,8 @@ def are_small(a: np.ndarray, b: np.ndarray) -> bool:
     work = a.size * b.shape[1]
     if a.dtype.char not in "fd" or a.dtype != b.dtype or not 0 < work <= tuning.OPENBLAS_THREADS_FROM:
         return False
-    if work < tuning.OUTER_FROM or a.shape[1] > tuning.FEW_STEPS:  # which `matmul` sees at once
+    if work < tuning.OUTER_FROM or (  # which `matmul` sees at once
+            a.shape[1] > 1 and (a.shape[1] > tuning.FEW_STEPS or work < tuning.FEW_STEPS_FROM)):
         return True
     problem = problem_of(a, b)
     return all(MATMUL.choose(problem._replace(threads=threads)).run is _numpy for threads in (1, problem.threads, _MANY))

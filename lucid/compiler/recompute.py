@@ -19,7 +19,7 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.node import Node
 from ..backends.device import current_gpu
-from ..tensor import Tensor, version_box, wrap
+from ..tensor import Tensor, version_box, wrap, write_count
 from .symbols import Event
 
 _REPEATABLE = frozenset(("kernel", "constant", "draw", "redraw", "return"))
@@ -70,7 +70,7 @@ class Call:
 
     def _counted(self) -> list[int]:
         """How often what is read has been written."""
-        return [tensor._version for tensor in (*self._arguments, *self._state)]
+        return [write_count(tensor) for tensor in (*self._arguments, *self._state)]
 
     def returned(self, results: Sequence[tuple[int, Any]], targets: Sequence[Tensor]) -> None:
         """What it returned: the places of those with gradients, and their arrays. Gradients are those of `targets`."""
