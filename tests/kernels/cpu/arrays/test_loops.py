@@ -14,6 +14,8 @@ from lucid_kernels.cpu.simd import nontemporal
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from numba.core.caching import NullCache
 
+from tests.kernels.cpu.assembly import of_float32
+
 
 @Chunked
 @jit_exact
@@ -59,7 +61,7 @@ def test_streamed_from_registers() -> None:
     kernel._cache = NullCache()  # a kernel from the cache shows no assembly
     x = np.ones(100, np.float32)
     kernel(x, x, aligned(100, np.float32))
-    assembly = kernel.inspect_asm(kernel.signatures[0])
+    assembly = of_float32(kernel)
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
     loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: len(re.findall("vmovntps", block)))
     assert len(re.findall(rf"vmovntps\s+{register}", loop)) >= nontemporal._VECTORS
@@ -87,7 +89,7 @@ def test_in_place_in_registers() -> None:
     x = np.ones(100, np.float32)
     kernel(x, x, x)
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}|vmulps\s.*{register}", kernel.inspect_asm(kernel.signatures[0]))) >= 4
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}|vmulps\s.*{register}", of_float32(kernel))) >= 4
 
 
 def test_one_thread_for_small_arrays() -> None:

@@ -11,6 +11,8 @@ from lucid_kernels.cpu.movement import accumulate
 from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
+from tests.kernels.cpu.assembly import of_float32
+
 SHAPES = [(), (1,), (70,), (40000,), (3, 40000), (300, 40), (0, 40), (7, 5, 90), (2, 1, 33, 64), (50, 3)]
 
 
@@ -63,7 +65,7 @@ def test_rows_are_added_as_vectors() -> None:
     x, y = np.ones(40, np.float32), np.zeros(40, np.float32)
     add_row(x[:0], x.ctypes.data, y.ctypes.data, 40)
     assert y.all()
-    assembly = add_row.inspect_asm(add_row.signatures[0])
+    assembly = of_float32(add_row)
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
     if "%xmm" not in assembly:
         pytest.skip("written for x86")

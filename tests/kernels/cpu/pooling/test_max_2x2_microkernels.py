@@ -12,6 +12,8 @@ from lucid_kernels.cpu.pooling.max_2x2_microkernels import CLIPPED, max_of_halve
 from lucid_kernels.cpu.pooling.max_planes import _pool_planes
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
+from tests.kernels.cpu.assembly import of_float32
+
 
 @pytest.mark.parametrize("shape", [(4, 28, 28), (3, 10, 10), (2, 7, 13), (3, 32, 32), (2, 2, 32), (1, 3, 14), (5, 9, 3), (2, 4, 70),
                                    (3, 8, 8), (4, 2, 2), (0, 4, 10), (2, 1, 4), (2, 4, 1)])
@@ -82,7 +84,7 @@ def test_masks(dtype: Any, counts: tuple[int, int]) -> None:
 
 def test_vectors_without_stack_stores() -> None:
     test_masks(np.float32, (2, 2))
-    assembly = pool.inspect_asm(next(s for s in pool.signatures if s[0].dtype == numba.float32))
+    assembly = of_float32(pool)
     if "vcmp" not in assembly or VECTOR_BYTES != 64:
         pytest.skip("written for AVX-512")
     assert re.search(r"vcmp\w+ps\s.*%zmm", assembly)

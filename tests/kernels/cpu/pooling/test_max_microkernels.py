@@ -10,6 +10,8 @@ import pytest
 from lucid_kernels.cpu.pooling.max_microkernels import max_row, max_row_2, max_row_3, max_row_4
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
+from tests.kernels.cpu.assembly import of_float32
+
 
 def compiled(microkernel: Any) -> Any:
     @numba.njit
@@ -55,7 +57,7 @@ def test_max_row(dtype: Any, stride: int, width: int, out_width: int, kernel: tu
 @pytest.mark.parametrize("stride", ROWS)
 def test_maxima_stay_in_vector_registers(stride: int) -> None:
     test_max_row(np.float32, stride, 7, 5, (3, 3), (1, 1), -1, 1)
-    assembly = ROWS[stride].inspect_asm(next(s for s in ROWS[stride].signatures if s[0].dtype == numba.float32))
+    assembly = of_float32(ROWS[stride])
     if VECTOR_BYTES != 64 or "vcmp" not in assembly:
         pytest.skip("written for AVX-512")
     loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: block.count("vcmpunord"))

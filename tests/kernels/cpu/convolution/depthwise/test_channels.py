@@ -14,6 +14,7 @@ from lucid_kernels.cpu.convolution.volume import volume_problem
 from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
+from tests.kernels.cpu.assembly import of_float32
 from tests.kernels.cpu.convolution.test_conv2d import check
 
 # (samples, channels, height, width), taps, strides, padding, dilation
@@ -130,7 +131,7 @@ def test_sum_products(dtype: Any, adds: bool) -> None:
 
 def test_sums_stay_in_vector_registers() -> None:
     test_sum_products(np.float32, False)
-    assembly = sum_lists.inspect_asm(sum_lists.signatures[0])
+    assembly = of_float32(sum_lists)
     if "vfmadd" not in assembly:
         pytest.skip("written for x86")
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"

@@ -21,6 +21,7 @@ from lucid_kernels.cpu.convolution.depthwise.plane_microkernels import (
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.dot import RUN_SUMS
 
+from tests.kernels.cpu.assembly import of_float32
 from tests.kernels.cpu.convolution.direct.test_microkernels import innermost
 
 MICROKERNELS = {(3, 1): filter_3, (5, 1): filter_5, (7, 1): filter_7, (3, 2): filter_3_strided, (5, 2): filter_5_strided}
@@ -196,7 +197,7 @@ def test_sums_stay_in_vector_registers(function: Any) -> None:
     test_filter_plane(np.float32, 3, 1, (7, 7), 3, 1, 1, 1)
     test_filter_plane_by_two_vectors(np.float32, (7, 7), (7, 7), 1, 1)
     test_spread_plane(np.float32, 3, (7, 7), 1, 1)
-    assembly = function.inspect_asm(next(s for s in function.signatures if s[0].dtype == numba.float32))
+    assembly = of_float32(function)
     loop = innermost(function)
     if "vfmadd" not in loop:
         pytest.skip("written for x86")

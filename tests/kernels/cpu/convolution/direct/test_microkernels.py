@@ -22,6 +22,8 @@ from lucid_kernels.cpu.simd.copy_rows import copy_rows
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.dot import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
 
+from tests.kernels.cpu.assembly import of_float32
+
 
 @numba.njit
 def multiply(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
@@ -144,7 +146,7 @@ def test_copies(dtype: Any, count: int) -> None:
 
 def innermost(function: Any) -> str:
     """The assembly of the basic block with the most multiply-adds, which is the loop over the products."""
-    assembly = function.inspect_asm(function.signatures[0])
+    assembly = of_float32(function)
     blocks = re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE)
     return max(blocks, key=lambda block: len(re.findall(r"vfmadd|fmla", block)))
 

@@ -27,6 +27,8 @@ from lucid_kernels.cpu.runtime.threads import THREADS
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.pointer import pointer
 
+from tests.kernels.cpu.assembly import of_float32
+
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 WINDOW = Window(1, 1, 1, 1, 0, 0, 1, 1, 0, 0)  # not asked for the sizes of the result
 GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
@@ -148,7 +150,7 @@ def test_register_blocks(count: int, rows: int, added: str, narrow: bool, dtype:
 
 def test_sums_stay_in_vector_registers() -> None:
     test_register_blocks(21, ROWS, "nothing", False, np.float32)
-    assembly = multiply.inspect_asm(multiply.signatures[0])
+    assembly = of_float32(multiply)
     loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: block.count("vfmadd"))
     if "vfmadd" not in loop:
         pytest.skip("written for x86")

@@ -24,6 +24,8 @@ from lucid_kernels.cpu.convolution.winograd.products import LINES, MORE_ROWS, PA
 from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
+from tests.kernels.cpu.assembly import of_float32
+
 from .results import compute, kinds
 
 # (input shape, output channels, padding)
@@ -273,7 +275,7 @@ def test_transforms_are_vector_instructions():
     assert _sums(out, np.zeros(16, np.float32), band)
     register = "zmm" if LANES == 16 else "ymm"
     for function, additions in ((_pixels, 32), (_sums, 24)):
-        assembly = function.inspect_asm(function.signatures[0])
+        assembly = of_float32(function)
         if register not in assembly:
             pytest.skip("written for x86")
         assert len(re.findall(rf"v(?:add|sub)ps\s.*%{register}", assembly)) >= additions
@@ -303,7 +305,7 @@ def test_multiply_panel(blocks, width, accumulate):
 @pytest.mark.parametrize("width", [PANEL, LANES])
 def test_sums_stay_in_vector_registers(width):
     test_multiply_panel(2, width, False)
-    assembly = _product.inspect_asm(_product.signatures[0])
+    assembly = of_float32(_product)
     blocks = [block for block in re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE) if len(re.findall("vfmadd", block)) >= 8]
     if not blocks:
         pytest.skip("written for x86")
