@@ -4,10 +4,7 @@
 // instantiate: rnn<float>, rnn<double>, rnn_grad<float>, rnn_grad<double>
 //
 // __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
-#include "common.cuh"
-
-template <typename T> __device__ __forceinline__ T sigmoid_(T x) { return T(1) / (T(1) + exp_(-x)); }
-template <typename T> __device__ __forceinline__ T sigmoid_slope(T y) { return y * (T(1) - y); }
+#include "recurrent.cuh"
 
 // What the hidden state contributes to the gates: the product, and a bias if there is one.
 template <typename T> struct Product {
@@ -25,20 +22,10 @@ __global__ void __launch_bounds__(256, 1)
 lstm(const T* gates, const T* product, const T* bias, int has_bias, T* kept, T* before, T* cells, T* output, T* hidden, T* cell,
      i64 count, i64 n, i64 first) {
   const Product<T> inner{product, bias, has_bias};
+  const Lstm<T> step{gates, kept, before, cells, output, hidden, cell, n, first};
   GRID_STRIDE(j, count) {
-    const i64 i = first + j, here = j / n * 4 * n + j % n, at = i / n * 4 * n + i % n, gate = j % n;
-    const T into = sigmoid_(gates[at] + inner(here, gate));
-    const T forget = sigmoid_(gates[at + n] + inner(here + n, gate + n));
-    const T fresh = tanh_(gates[at + 2 * n] + inner(here + 2 * n, gate + 2 * n));
-    const T out = sigmoid_(gates[at + 3 * n] + inner(here + 3 * n, gate + 3 * n));
-    kept[at] = into;
-    kept[at + n] = forget;
-    kept[at + 2 * n] = fresh;
-    kept[at + 3 * n] = out;
-    before[i] = hidden[j];
-    cells[i] = cell[j];
-    cell[j] = forget * cell[j] + into * fresh;
-    output[i] = hidden[j] = out * tanh_(cell[j]);
+    const i64 here = j / n * 4 * n + j % n, gate = j % n;
+    step(j, hidden[j], [&](int k) { return inner(here + k * n, gate + k * n); });
   }
 }
 
@@ -47,16 +34,10 @@ template <typename T>
 __global__ void __launch_bounds__(256, 1)
 lstm_grad(const T* g, int has_g, const T* kept, const T* cells, T* d_gates, T* step, const T* d_hidden, T* d_cell, i64 count, i64 n,
           i64 first) {
+  const LstmGrad<T> gradient{g, has_g, kept, cells, d_gates, d_cell, n, first};
   GRID_STRIDE(j, count) {
-    const i64 i = first + j, here = j / n * 4 * n + j % n, at = i / n * 4 * n + i % n;
-    const T into = kept[at], forget = kept[at + n], fresh = kept[at + 2 * n], out = kept[at + 3 * n];
-    const T t = tanh_(forget * cells[i] + into * fresh);
-    const T d = d_hidden[j] + (has_g ? g[i] : T(0)), dc = d_cell[j] + d * out * (T(1) - t * t);
-    d_gates[at] = step[here] = dc * fresh * sigmoid_slope(into);
-    d_gates[at + n] = step[here + n] = dc * cells[i] * sigmoid_slope(forget);
-    d_gates[at + 2 * n] = step[here + 2 * n] = dc * into * (T(1) - fresh * fresh);
-    d_gates[at + 3 * n] = step[here + 3 * n] = d * t * sigmoid_slope(out);
-    d_cell[j] = dc * forget;
+    const i64 here = j / n * 4 * n + j % n;
+    gradient(j, d_hidden[j], [&](int k, T value) { step[here + k * n] = value; });
   }
 }
 

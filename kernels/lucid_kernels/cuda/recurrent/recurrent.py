@@ -1,4 +1,5 @@
-"""Recurrent networks on a GPU: a product and one kernel for the rest of each step, both ways.
+"""Recurrent networks on a GPU: a product and one kernel for the rest of each step, both ways. For an LSTM with a small state and
+sequences of one length one kernel is all of a step: `lstm_small.cu`.
 
 The kernels find the rows of a step in the arrays of all times, and products write where the next kernel reads: nothing is copied.
 A plan repeats all steps, where the sequences of a batch are of one length; of others, which are seldom the same again, there is
@@ -15,6 +16,10 @@ from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, plans, recording, rows
 from lucid_kernels.recurrence import GATES, KEPT, in_shape, rows_of, times
+
+
+#: Elements of a state whose products leave most of a device idle: blocks of `lstm_small.cu` read all of it, each a few features.
+_SMALL = 1 << 13
 
 
 def _launch(name: str, state: Any, size: int, offset: int, arrays: Sequence[Any], *options: Any) -> None:
@@ -80,6 +85,21 @@ def _backward(g: Any, kept: Any, cells: Any, before: Any, d_gates: Any, d_produc
     return d_hidden
 
 
+def _is_small(mode: str, state: Any, batch_sizes: Sequence[int]) -> bool:
+    return mode == "LSTM" and batch_sizes[0] == batch_sizes[-1] and 0 < state.size <= _SMALL  # sizes never increase
+
+
+def _launch_small(name: str, state: Any, features: int, offsets: Iterator[tuple[int, int]], *arrays: Any) -> int:
+    """Run a kernel of `lstm_small.cu`, whose blocks have so many features, for all times; where the last one begins."""
+    rows_, n = state.shape
+    kernel, before, offset = launch.kernel("lstm_small", f"{name}<{launch.ctype(state.dtype)}>"), -1, -1
+    grid = launch.ceil_div(n, features), launch.ceil_div(rows_, 32)
+    for offset, _ in offsets:
+        kernel(grid, (launch.BLOCK,), (*arrays, *map(np.int64, (rows_, n, offset, before))))
+        before = offset
+    return offset
+
+
 _step, _step_grad = plans.planned(_forward, moves=("offset",)), plans.planned(_backward, moves=("offset",))
 
 
@@ -95,10 +115,15 @@ def recurrence(
     output, before = launch.empty((count, features), dtype), launch.empty((count, features), dtype)
     cells = None if memory is None else launch.empty((count, features), dtype)
     kept = launch.empty((count, KEPT[mode] * features), dtype)
-    product = launch.empty((len(state), each.shape[1]), dtype)
-    arrays = _heads(len(state), each, kept, before, cells, output)
-    for offset, size in _steps(state, batch_sizes, reverse):
-        _step(*arrays, product, weight, bias, state, memory, mode=mode, size=size, offset=offset)
+    if _is_small(mode, state, batch_sizes):
+        initial, state = state, launch.empty(state.shape, dtype)
+        _launch_small("lstm_small", state, 2, _steps(state, batch_sizes, reverse), each, initial, weight, *_optional(bias, weight),
+                      kept, before, cells, output, state, memory)
+    else:
+        product = launch.empty((len(state), each.shape[1]), dtype)
+        arrays = _heads(len(state), each, kept, before, cells, output)
+        for offset, size in _steps(state, batch_sizes, reverse):
+            _step(*arrays, product, weight, bias, state, memory, mode=mode, size=size, offset=offset)
     found = [output, state, memory]
     if kind != dtype and out is None:
         found = [x if x is None else copies.copied(x, kind) for x in found]
@@ -119,7 +144,13 @@ def recurrence_grad(
     if cells is not None:
         d_cell = _zeros(shape, dtype) if g_cell is None else _copy(rows_of(g_cell))
     width = GATES[mode] * features
-    d_gates, step = launch.empty((count, width), dtype), launch.empty((shape[0], width), dtype)
+    d_gates = launch.empty((count, width), dtype)
+    if _is_small(mode, d_hidden, batch_sizes):
+        last = _launch_small("lstm_small_grad", d_hidden, 4, _steps(d_hidden, batch_sizes, not reverse), *_optional(g, before), kept,
+                             cells, weight, d_hidden, d_gates, d_cell) // features
+        products.multiply_into(d_hidden, d_gates[last : last + shape[0]], weight)
+        return _delivered((d_gates, None, d_hidden, d_cell), out)
+    step = launch.empty((shape[0], width), dtype)
     d_product = launch.empty(d_gates.shape, dtype) if mode == "GRU" else None
     arrays = _heads(shape[0], g, kept, cells, before, d_gates, d_product)
     for offset, size in _steps(d_hidden, batch_sizes, not reverse):
