@@ -17,7 +17,6 @@ from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, plans, recording, rows
 from lucid_kernels.recurrence import GATES, KEPT, in_shape, rows_of, times
 
-
 #: Elements of a state whose products leave most of a device idle: blocks of `lstm_small.cu` read all of it, each a few features.
 _SMALL = 1 << 13
 
@@ -89,12 +88,12 @@ def _is_small(mode: str, state: Any, batch_sizes: Sequence[int]) -> bool:
     return mode == "LSTM" and batch_sizes[0] == batch_sizes[-1] and 0 < state.size <= _SMALL  # sizes never increase
 
 
-def _launch_small(name: str, state: Any, features: int, offsets: Iterator[tuple[int, int]], *arrays: Any) -> int:
-    """Run a kernel of `lstm_small.cu`, whose blocks have so many features, for all times; where the last one begins."""
+def _launch_small(name: str, state: Any, features: int, order: Iterator[tuple[int, int]], *arrays: Any) -> int:
+    """Run a kernel of `lstm_small.cu`, whose blocks have so many features, for all times in this order: where the last begins."""
     rows_, n = state.shape
     kernel, before, offset = launch.kernel("lstm_small", f"{name}<{launch.ctype(state.dtype)}>"), -1, -1
     grid = launch.ceil_div(n, features), launch.ceil_div(rows_, 32)
-    for offset, _ in offsets:
+    for offset, _ in order:
         kernel(grid, (launch.BLOCK,), (*arrays, *map(np.int64, (rows_, n, offset, before))))
         before = offset
     return offset
@@ -117,8 +116,9 @@ def recurrence(
     kept = launch.empty((count, KEPT[mode] * features), dtype)
     if _is_small(mode, state, batch_sizes):
         initial, state = state, launch.empty(state.shape, dtype)
-        _launch_small("lstm_small", state, 2, _steps(state, batch_sizes, reverse), each, initial, weight, *_optional(bias, weight),
-                      kept, before, cells, output, state, memory)
+        order = _steps(state, batch_sizes, reverse)
+        _launch_small("lstm_small", state, 2, order, each, initial, weight, *_optional(bias, weight), kept, before, cells, output,
+                      state, memory)
     else:
         product = launch.empty((len(state), each.shape[1]), dtype)
         arrays = _heads(len(state), each, kept, before, cells, output)
@@ -146,8 +146,9 @@ def recurrence_grad(
     width = GATES[mode] * features
     d_gates = launch.empty((count, width), dtype)
     if _is_small(mode, d_hidden, batch_sizes):
-        last = _launch_small("lstm_small_grad", d_hidden, 4, _steps(d_hidden, batch_sizes, not reverse), *_optional(g, before), kept,
-                             cells, weight, d_hidden, d_gates, d_cell) // features
+        order = _steps(d_hidden, batch_sizes, not reverse)
+        last = _launch_small("lstm_small_grad", d_hidden, 4, order, *_optional(g, before), kept, cells, weight, d_hidden, d_gates,
+                             d_cell) // features
         products.multiply_into(d_hidden, d_gates[last : last + shape[0]], weight)
         return _delivered((d_gates, None, d_hidden, d_cell), out)
     step = launch.empty((shape[0], width), dtype)
