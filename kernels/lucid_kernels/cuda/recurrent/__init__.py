@@ -1,5 +1,5 @@
 """RNN, LSTM and GRU.
 
-`recurrent`: a product and the elementwise part of a step; `lucid_kernels.recurrence` has the loop over time. An LSTM with a small
-state takes a launch for each step: `lstm_small.cu`.
+`recurrent`: a product and the elementwise part of a step; `lucid_kernels.recurrence` has the loop over time. With a small
+state a step is one launch: `recurrent_small.cu`.
 """
