@@ -19,7 +19,7 @@ until its time was over. What it found wrong, attention of halves with masks of 
 the first two tiers since; so have kernels that are new or changed since: those of `normalization/batch_norm.cu` and
 `recurrent/`, and `max_pool2d_grad_windows`. Times beside PyTorch 2.11 are in
 `bench/results/2026-11-27-1712-nvidia-h100-80gb-hbm3-batch.md`, and that of 15:28. Rows that no GPU has run are in
-`bench/results/gpu_rows_not_run.md`, with launches, the host's time and resources. Where a comment names no measurement, tile sizes
-and thresholds are reasoned.
+`bench/results/gpu_rows_not_run.md`, with launches, the host's time and resources. Where a comment names no measurement, tile
+sizes and thresholds are reasoned.
 sm_80 and sm_100 have passed the first tier alone.
 """
