@@ -134,7 +134,8 @@ def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_gra
                 raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")
         elif not create_graph:
-            gradient = wrap(_private(gradient._array, handed_out))
+            input_array = None if tensor.__class__ is GradientEdge else tensor._array
+            gradient = wrap(_private(gradient._array, handed_out, or_like=input_array))
         elif id(_root(gradient._array)) in handed_out:
             gradient = gradient.clone()
         results.append(gradient)
@@ -539,9 +540,9 @@ def _root(array: Any) -> Any:
     return array if array.base is None else array.base
 
 
-def _private(array: Any, handed_out: dict[int, Any], like: Any = None) -> Any:
+def _private(array: Any, handed_out: dict[int, Any], like: Any = None, or_like: Any = None) -> Any:
     """`array`, or a copy of it if somebody else holds its memory, or it does not lie as `like` does. That is row-major without
-    gaps; what is given may lie in another order without gaps.
+    gaps; what is given may lie in another order without gaps. Instead of row-major it may lie as `or_like` does.
     """
     root = array.base
     if root is None:
@@ -552,6 +553,8 @@ def _private(array: Any, handed_out: dict[int, Any], like: Any = None) -> Any:
             like.__class__ is array.__class__ and like._c_contiguous)):  # the flags of CuPy's arrays take five times as long
         handed_out[key] = root
         return array
+    if or_like is not None and not array.flags.c_contiguous:
+        like = or_like
     if like is not None and not like.flags.c_contiguous and like.shape == array.shape:
         axes = memory_axes(like)
         if not like.transpose(axes).flags.c_contiguous:

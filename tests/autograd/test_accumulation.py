@@ -237,3 +237,18 @@ def test_a_gradient_lies_as_its_leaf(device):
     layer = lucid.nn.Conv2d(2, 3, 3, device=device).to(memory_format=lucid.channels_last)
     layer(lucid.rand(1, 2, 4, 4, device=device)).sum().backward()
     assert layer.weight.grad.stride() == layer.weight.stride() == (18, 1, 6, 2)
+
+
+def test_grad_gives_what_lies_as_its_input_does_without_a_copy(device: str) -> None:
+    x = lucid.rand(2, 8, 6, 6, device=device).contiguous(memory_format=lucid.channels_last).requires_grad_()
+    y = lucid.nn.functional.max_pool2d(x, 3, 2, 1)
+    g = lucid.rand(y.shape, device=device)
+    (found,) = lucid.autograd.grad(y, [x], g, retain_graph=True)
+    if device == "gpu":  # whose kernels take both orders
+        assert found.stride() == x.stride()
+    y.backward(g)
+    assert x.grad.stride() == x.stride()
+    assert found.tolist() == x.grad.tolist()
+    upstream = lucid.rand(2, 8, 6, 6, device=device).contiguous(memory_format=lucid.channels_last)
+    (apart,) = lucid.autograd.grad(x.clone(), [x], upstream)
+    assert apart.tolist() == upstream.tolist() and apart.data_ptr() != upstream.data_ptr()  # the caller keeps its own

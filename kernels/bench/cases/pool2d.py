@@ -62,7 +62,7 @@ def _cases(side: Side, shape: tuple[int, ...], kernel: int, padding: int) -> Ite
         exact=lambda: maxima)
     yield side.case(
         f"max pool gradient {label}", bytes=traffic + 2 * maxima.nbytes,
-        ours=lambda: k.max_pool2d_grad(g, indices, input_shape=shape),
+        ours=lambda: k.max_pool2d_grad(g, indices, input_shape=shape, window=(size, (2, 2), edge, (1, 1))),
         torch=lambda: aten.max_pool2d_with_indices_backward(g, x, size, (2, 2), edge, (1, 1), False, indices))
     yield side.case(
         f"average pool {label}", bytes=traffic, ours=lambda: k.avg_pool2d(x, **average),

@@ -21,7 +21,7 @@ class Operation(NamedTuple):
 
     build: Callable[[Library, Any], Callable[[], Any]]
     arrays: float  # of the size and dtype of the input that are read and written
-    shape: str = "rows"  # or "images"
+    shape: str = "rows"  # or "images", or those with "channels last" in memory
     backward: bool = False  # only the gradients, of what `build` returns
 
 
@@ -39,6 +39,10 @@ def _batch_norm(library: Library, x: Any) -> Callable[[], Any]:
     mean, variance, weight, bias = (library.lib.ones(x.shape[1], device=x.device) for _ in range(4))
     parameters = weight.requires_grad_(), bias.requires_grad_()
     return lambda: library.F.batch_norm(x, mean, variance, *parameters, training=True)
+
+
+def _max_pool(library: Library, x: Any) -> Callable[[], Any]:
+    return lambda: library.F.max_pool2d(x, 3, 2, 1)
 
 
 def _cross_entropy(library: Library, x: Any) -> Callable[[], Any]:
@@ -84,6 +88,10 @@ OPERATIONS = {
     "embedding": Operation(_embedding, 2),
     "batch norm": Operation(_batch_norm, 3, "images"),
     "batch norm backward": Operation(_batch_norm, 5, "images", backward=True),
+    "batch norm channels_last": Operation(_batch_norm, 3, "channels last"),
+    "batch norm channels_last backward": Operation(_batch_norm, 5, "channels last", backward=True),
+    "max pool 3x3 s2 channels_last": Operation(_max_pool, 1.25, "channels last"),
+    "max pool 3x3 s2 channels_last backward": Operation(_max_pool, 1.25, "channels last", backward=True),
     "max pool 2x2": Operation(lambda library, x: lambda: library.F.max_pool2d(x, 2), 1.25, "images"),
     "avg pool 2x2": Operation(lambda library, x: lambda: library.F.avg_pool2d(x, 2), 1.25, "images"),
 }
@@ -115,6 +123,8 @@ def _case(side: Side, name: str, operation: Operation, dtype: str) -> Case:
 
     def build(library: Library) -> Callable[[], Any]:
         x = library.tensor(values(*small)).to(getattr(library.lib, dtype))
+        if operation.shape == "channels last":
+            x = library.in_layout(x, "channels_last")
         if not operation.backward:
             return operation.build(library, x)
         y = operation.build(library, x.requires_grad_())()

@@ -31,11 +31,12 @@ def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Vjp:
         area = input_shape[2] * input_shape[3]
         return lambda g, kept: (max_pool2d_grad(g.masked_fill(kept[0] >= area, 0), kept[0].clamp(max=area - 1),
                                                  input_shape=input_shape),)
-    return lambda g, kept: (max_pool2d_grad(g, kept[0], input_shape=input_shape),)
+    window = _geometry(**windows)
+    return lambda g, kept: (max_pool2d_grad(g, kept[0], input_shape=input_shape, window=window),)
 
 
 def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
-    input_shape, origin = x._array.shape, Origin.of(x)
+    input_shape, origin, geometry = x._array.shape, Origin.of(x), _geometry(**window)
 
     def vjp(g: Tensor, kept: Any) -> tuple[Tensor]:
         (indices,) = kept
@@ -44,12 +45,17 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Vjp:
                 return (with_zero_gradients(max_pool2d_grad(g, indices, input_shape=input_shape), origin),)
             full = max_pool2d_grad(g.masked_fill(indices < 0, 0), indices.clamp(min=0), input_shape=input_shape)
             return (with_zero_gradients(full, origin),)
-        return (max_pool2d_grad(g, indices, input_shape=input_shape, relu=True),)
+        return (max_pool2d_grad(g, indices, input_shape=input_shape, relu=True, window=geometry),)
 
     return vjp
 
 
-def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...], relu: bool = False) -> Vjp:
+def _geometry(*, kernel_size: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, **other: Any) -> Any:
+    """What tells `max_pool2d_grad` where the windows lie; None of those of adaptive pooling, which are of all sizes."""
+    return None if kernel_size is None else (kernel_size, stride, padding, dilation)
+
+
+def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...], **how: Any) -> Vjp:
     return lambda gg, y: (max_pool2d_gather(gg, indices), None)
 
 

@@ -85,11 +85,12 @@ def adaptive_max_pool2d(
 
 @upcast_half
 def max_pool2d_grad(
-    g: Array, indices: Array, *, input_shape: tuple[int, ...], relu: bool = False, out: Array | None = None
+    g: Array, indices: Array, *, input_shape: tuple[int, ...], relu: bool = False, window: tuple[Pair, ...] | None = None,
+    out: Array | None = None
 ) -> Array:
     """Gradient (N, C, H, W) of max pooling: g (N, C, OH, OW) added at `indices`, with `relu` nowhere for -1.
 
-    IndexError where an index is out of range. Indices that are bytes are winners: see `max_pool2d`.
+    IndexError where an index is out of range. Indices that are bytes are winners: see `max_pool2d`. `window` is for a GPU.
     """
     dx = result(out, tuple(input_shape), g.dtype)
     if indices.dtype == np.uint8:

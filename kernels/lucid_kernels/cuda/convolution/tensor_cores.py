@@ -220,7 +220,8 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
     slabs_per_slice = max(1, -(-slabs // slices))
     packed_rows = whole(target, tile.columns)
     if packed is None:
-        packed = pack(x, weight, geometry, gradient, tile)
+        lies_packed = (packed_rows, padded) == (target, source) and not gradient and kind != "Tf32" and lies_last(weight)
+        packed = turned(weight) if lies_packed and not weight.data.ptr % 16 else pack(x, weight, geometry, gradient, tile)
     x, _ = _channels_last(x, groups)
     column_tiles = -(-target // tile.columns)
     grid = -(-rows // tile.rows) * column_tiles, slices, phases * groups

@@ -1,7 +1,8 @@
 // Batch normalisation of (N, C, S), with an added residual and ReLU where they are wanted, and the gradients. The channels are the
 // planes (C, S) of a sample, or with S = 1 the columns of (N, C): so arrays with their channels last are read as they lie. The
 // elements of a channel are cut into chunks that the shape and the alignment alone fix; a block reduces a chunk, then a warp
-// combines the chunks of a channel in order. No float atomics. Statistics and parameters are in the type of sums.
+// combines the chunks of a channel in order. No float atomics. Statistics are in the type of sums, parameters in that or a half.
+// Columns are read in packs only where all parameters lie at multiples of 16 bytes.
 // instantiate: plane_statistics<float, 4>, plane_statistics<float, 1>, plane_statistics<double, 2>, plane_statistics<double, 1>
 // instantiate: plane_statistics<__half, 8>, plane_statistics<__half, 1>
 // instantiate: plane_statistics<__nv_bfloat16, 8>, plane_statistics<__nv_bfloat16, 1>
@@ -12,9 +13,6 @@
 // instantiate: combine_statistics<float, __half>, combine_statistics<float, __nv_bfloat16>
 // instantiate: known_statistics<float, float>, known_statistics<double, double>
 // instantiate: known_statistics<float, __half>, known_statistics<float, __nv_bfloat16>
-// instantiate: widen_pair<__half>, widen_pair<__nv_bfloat16>
-// instantiate: normalize<float, 4>, normalize<float, 1>, normalize<double, 2>, normalize<double, 1>
-// instantiate: normalize<__half, 8>, normalize<__half, 1>, normalize<__nv_bfloat16, 8>, normalize<__nv_bfloat16, 1>
 // instantiate: plane_gradients<float, 4>, plane_gradients<float, 1>, plane_gradients<double, 2>, plane_gradients<double, 1>
 // instantiate: plane_gradients<__half, 8>, plane_gradients<__half, 1>
 // instantiate: plane_gradients<__nv_bfloat16, 8>, plane_gradients<__nv_bfloat16, 1>
@@ -23,54 +21,104 @@
 // instantiate: column_gradients<__nv_bfloat16, 8>, column_gradients<__nv_bfloat16, 1>
 // instantiate: combine_gradients<float, float>, combine_gradients<double, double>
 // instantiate: combine_gradients<float, __half>, combine_gradients<float, __nv_bfloat16>
-// instantiate: input_gradient<float, 4>, input_gradient<float, 1>, input_gradient<double, 2>, input_gradient<double, 1>
-// instantiate: input_gradient<__half, 8>, input_gradient<__half, 1>
-// instantiate: input_gradient<__nv_bfloat16, 8>, input_gradient<__nv_bfloat16, 1>
+// instantiate: normalize<float, 4, true>, normalize<float, 4, false>, normalize<float, 1, true>, normalize<float, 1, false>
+// instantiate: normalize<double, 2, true>, normalize<double, 2, false>, normalize<double, 1, true>, normalize<double, 1, false>
+// instantiate: normalize<__half, 8, true>, normalize<__half, 8, false>, normalize<__half, 1, true>, normalize<__half, 1, false>
+// instantiate: normalize<__nv_bfloat16, 8, true>, normalize<__nv_bfloat16, 8, false>, normalize<__nv_bfloat16, 1, true>
+// instantiate: normalize<__nv_bfloat16, 1, false>
+// instantiate: input_gradient<float, 4, true>, input_gradient<float, 4, false>, input_gradient<float, 1, true>
+// instantiate: input_gradient<float, 1, false>, input_gradient<double, 2, true>, input_gradient<double, 2, false>
+// instantiate: input_gradient<double, 1, true>, input_gradient<double, 1, false>, input_gradient<__half, 8, true>
+// instantiate: input_gradient<__half, 8, false>, input_gradient<__half, 1, true>, input_gradient<__half, 1, false>
+// instantiate: input_gradient<__nv_bfloat16, 8, true>, input_gradient<__nv_bfloat16, 8, false>
+// instantiate: input_gradient<__nv_bfloat16, 1, true>, input_gradient<__nv_bfloat16, 1, false>
 // one module an instance
 //
-// __launch_bounds__(256, 1): without the 1 ptxas aims at more threads and spills registers for it.
+// __launch_bounds__(256, 1): without the 1 ptxas aims at more threads and spills registers for it. With 3, that many have room.
 #include "halves.cuh"
 
-// What a thread needs of N neighbours' channels: y = (x - centre) * rstd * weight + bias.
-template <typename A, int N> struct Affine {
-  A centre[N], rstd[N], weight[N], bias[N];
-  __device__ __forceinline__ A normal(A x, int j) const { return (x - centre[j]) * rstd[j]; }
-  __device__ __forceinline__ A of(A x, int j) const { return (x - centre[j]) * (rstd[j] * weight[j]) + bias[j]; }
+// How a weight or a bias is stored: WIDE is the type of sums.
+enum Kind { MISSING, WIDE, FLOAT16, BFLOAT16 };
+
+// M parameters from channel c on.
+template <int M, typename A>
+__device__ __forceinline__ void load_parameters(const void* all, int kind, A missing, i64 c, A (&to)[M]) {
+  float half[M];
+  if (kind == FLOAT16) load<M>((const __half*)all + c, half);
+  else if (kind == BFLOAT16) load<M>((const __nv_bfloat16*)all + c, half);
+  else if (kind == WIDE) load<M>((const A*)all + c, to);
+#pragma unroll
+  for (int j = 0; j < M; ++j) to[j] = kind == WIDE ? to[j] : kind == MISSING ? missing : A(half[j]);
+}
+
+// What a thread needs of M neighbouring channels: y = (x - centre) * scale + bias, scale = rstd * weight.
+template <typename A, int M> struct Affine {
+  A centre[M], rstd[M], scale[M], bias[M];
+  __device__ __forceinline__ A normal(A x, int j) const { return (x - centre[j % M]) * rstd[j % M]; }
+  __device__ __forceinline__ A of(A x, int j) const { return (x - centre[j % M]) * scale[j % M] + bias[j % M]; }
 };
 
 // The statistics and parameters of all channels. `evaluate`: `deviation` is the variance, else 1 / standard deviation.
 template <typename A> struct Channels {
-  const A *mean, *deviation, *weight, *bias;
-  int has_weight, has_bias, evaluate;
+  const A *mean, *deviation;
+  const void *weight, *bias;
+  int weight_kind, bias_kind, evaluate;
   A eps;
-  __device__ __forceinline__ A rstd_of(A stored) const { return evaluate ? A(1) / sqrt_(stored + eps) : stored; }
-  // Those of channels c, c + 1, ... if `several`, else N times those of channel c.
-  template <int N> __device__ __forceinline__ Affine<A, N> at(i64 c, bool several) const {
-    Affine<A, N> found;
+  template <int M> __device__ __forceinline__ void rstd(i64 c, A (&to)[M]) const {
+    load<M>(deviation + c, to);
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      if (several || j == 0) {
-        found.centre[j] = mean[c + j];
-        found.rstd[j] = rstd_of(deviation[c + j]);
-        found.weight[j] = has_weight ? weight[c + j] : A(1);
-        found.bias[j] = has_bias ? bias[c + j] : A(0);
-      } else {
-        found.centre[j] = found.centre[0];
-        found.rstd[j] = found.rstd[0];
-        found.weight[j] = found.weight[0];
-        found.bias[j] = found.bias[0];
-      }
-    }
+    for (int j = 0; j < M; ++j) to[j] = evaluate ? A(1) / sqrt_(to[j] + eps) : to[j];
+  }
+  template <int M> __device__ __forceinline__ Affine<A, M> at(i64 c) const {
+    Affine<A, M> found;
+    load<M>(mean + c, found.centre);
+    rstd(c, found.rstd);
+    load_parameters(weight, weight_kind, A(1), c, found.scale);
+    load_parameters(bias, bias_kind, A(0), c, found.bias);
+#pragma unroll
+    for (int j = 0; j < M; ++j) found.scale[j] *= found.rstd[j];
     return found;
   }
+};
+
+// a / b; a long division takes five times as long.
+__device__ __forceinline__ i64 quotient(i64 a, i64 b) { return (a | b) >> 32 ? a / b : (unsigned)a / (unsigned)b; }
+
+// The channel of packs p, p + step, ... of (N, C, S packs), or of columns (N, C packs). Only the first is divided for. There are fewer
+// than 2^31 channels: so many would have parameters of 8 GiB.
+template <bool columns> struct ChannelOf {
+  int c, step_c, C;
+  i64 s, step_s, S;
+  __device__ __forceinline__ ChannelOf(i64 p, i64 step, i64 C, i64 S) : C((int)C), S(S) {
+    split(p, c, s);
+    split(step, step_c, step_s);
+  }
+  __device__ __forceinline__ void split(i64 p, int& channel, i64& place) const {
+    const i64 plane = columns ? p : quotient(p, S);
+    place = columns ? 0 : p - plane * S;
+    channel = (int)(plane - quotient(plane, C) * C);
+  }
+  __device__ __forceinline__ void next() {
+    c += step_c;
+    if constexpr (!columns) {
+      s += step_s;
+      if (s >= S) {
+        s -= S;
+        ++c;
+      }
+    }
+    if (c >= C) c -= C;
+  }
+  // Whether parameters are to be read: those of columns only once, where steps are whole rows.
+  __device__ __forceinline__ bool is_another(bool is_first) const { return !columns || step_c != 0 || is_first; }
 };
 
 // Where ReLU lets the gradient pass, which is not where y <= 0: y is the result, or what is computed once more, rounded as the
 // result was. NaN passes, as in PyTorch.
 enum Gate { OPEN, RESULT, COMPUTED };
-template <typename T, int N>
+template <typename T, int N, int M>
 __device__ __forceinline__ void gated(Accumulator<T> (&g)[N], const Accumulator<T> (&x)[N], const T* y, i64 at, int gate,
-                                      const Affine<Accumulator<T>, N>& affine) {
+                                      const Affine<Accumulator<T>, M>& affine) {
   typedef Accumulator<T> A;
   if (gate == OPEN) return;
   A result[N];
@@ -89,8 +137,8 @@ __device__ __forceinline__ void gated(Accumulator<T> (&g)[N], const Accumulator<
 struct ChannelWalk {
   i64 n, s, step_n, step_s, C, S, c;
   __device__ __forceinline__ ChannelWalk(i64 c, i64 first, i64 C, i64 S)
-      : n((first + threadIdx.x) / S), s((first + threadIdx.x) % S), step_n(blockDim.x / S), step_s(blockDim.x % S), C(C), S(S),
-        c(c) {}
+      : n(quotient(first + threadIdx.x, S)), s(first + threadIdx.x - n * S), step_n(quotient(blockDim.x, S)),
+        step_s(blockDim.x - step_n * S), C(C), S(S), c(c) {}
   __device__ __forceinline__ i64 offset() const { return (n * C + c) * S + s; }
   __device__ __forceinline__ void next() {
     n += step_n;
@@ -185,6 +233,7 @@ column_statistics(const T* __restrict__ x, Accumulator<T>* __restrict__ means, A
     load<N>(x + first * C + column, centre);
 #pragma unroll
     for (int j = 0; j < N; ++j) centre[j] = finite_or_zero(centre[j]);
+#pragma unroll 4
     for (i64 r = first + threadIdx.y; r < last; r += blockDim.y) {
       A value[N];
       load<N>(x + r * C + column, value);
@@ -247,34 +296,30 @@ known_statistics(const R* __restrict__ running_mean, const R* __restrict__ runni
   }
 }
 
-// A weight and a bias in half precision, where they are given, as the other kernels read them.
-template <typename W>
-__global__ void __launch_bounds__(256)
-widen_pair(const W* __restrict__ weight, float* __restrict__ wide_weight, int has_weight, const W* __restrict__ bias,
-           float* __restrict__ wide_bias, int has_bias, i64 C) {
-  GRID_STRIDE(c, C) {
-    if (has_weight) wide_weight[c] = widened(weight[c]);
-    if (has_bias) wide_bias[c] = widened(bias[c]);
-  }
-}
-
 // y = (x - mean) * rstd * weight + bias, + residual, and max(, 0) with `relu`. S is in packs of N, or 1: then neighbours are channels.
-template <typename T, int N>
+template <typename T, int N, bool columns>
 __global__ void __launch_bounds__(256, 1)
-normalize(const T* __restrict__ x, const T* __restrict__ residual, int has_residual, const Accumulator<T>* __restrict__ weight,
-          int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias, const Accumulator<T>* __restrict__ mean,
+normalize(const T* __restrict__ x, const T* __restrict__ residual, int has_residual, const void* __restrict__ weight, int weight_kind,
+          const void* __restrict__ bias, int bias_kind, const Accumulator<T>* __restrict__ mean,
           const Accumulator<T>* __restrict__ deviation, int evaluate, int relu, T* __restrict__ y, i64 packs, i64 C, i64 S,
-          int columns, Accumulator<T> eps) {
+          Accumulator<T> eps) {
   typedef Accumulator<T> A;
-  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
-  GRID_STRIDE(p, packs) {
-    const Affine<A, N> affine = channels.template at<N>(columns ? p * N % C : p / S % C, columns);
-    A value[N], added[N], result[N];
-    load<N>(x + p * N, value);
+  const Channels<A> channels{mean, deviation, weight, bias, weight_kind, bias_kind, evaluate, eps};
+  const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x;
+  constexpr int M = columns ? N : 1;
+  ChannelOf<columns> channel(first, step, C / M, S);
+  Affine<A, M> affine;
+  Pack<T, N> ahead;  // on its way while the one before is computed
+  if (first < packs) ahead = Pack<T, N>(x + first * N);
+  for (i64 p = first; p < packs; p += step, channel.next()) {
+    const Pack<T, N> value = ahead;
+    A added[N], result[N];
+    if (p + step < packs) ahead = Pack<T, N>(x + (p + step) * N);
     if (has_residual) load<N>(residual + p * N, added);
+    if (channel.is_another(p == first)) affine = channels.template at<M>((i64)channel.c * M);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      result[j] = affine.of(value[j], j);
+      result[j] = affine.of(widened(value.element[j]), j);
       if (has_residual) result[j] += added[j];
       if (relu && result[j] <= A(0)) result[j] = A(0);  // NaN stays
     }
@@ -287,23 +332,24 @@ normalize(const T* __restrict__ x, const T* __restrict__ residual, int has_resid
 template <typename T, int N>
 __global__ void __launch_bounds__(256, 1)
 plane_gradients(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ y, int gate,
-                const Accumulator<T>* __restrict__ weight, int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias,
+                const void* __restrict__ weight, int weight_kind, const void* __restrict__ bias, int bias_kind,
                 const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ deviation, int evaluate,
                 Accumulator<T>* __restrict__ biases, Accumulator<T>* __restrict__ weights, i64 C, i64 S, i64 count, i64 chunk,
                 i64 chunks, Accumulator<T> eps) {
   typedef Accumulator<T> A;
   __shared__ A scratch[32];
-  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
+  const bool again = gate == COMPUTED;  // else only the statistics are read
+  const Channels<A> channels{mean, deviation, weight, bias, again ? weight_kind : MISSING, again ? bias_kind : MISSING, evaluate, eps};
   for (i64 b = blockIdx.x; b < C * chunks; b += gridDim.x) {
     const i64 c = b / chunks, first = b % chunks * chunk, last = first + chunk < count ? first + chunk : count;
-    const Affine<A, N> affine = channels.template at<N>(c, false);
+    const Affine<A, 1> affine = channels.template at<1>(c);
     A bias_sum = 0, weight_sum = 0;
     ChannelWalk walk(c, first, C, S);
     for (i64 i = first + threadIdx.x; i < last; i += blockDim.x, walk.next()) {
       A grad[N], value[N];
       load<N>(g + walk.offset() * N, grad);
       load<N>(x + walk.offset() * N, value);
-      gated<T, N>(grad, value, y, walk.offset() * N, gate, affine);
+      gated<T>(grad, value, y, walk.offset() * N, gate, affine);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         bias_sum += grad[j];
@@ -321,34 +367,37 @@ plane_gradients(const T* __restrict__ g, const T* __restrict__ x, const T* __res
 
 // The same of a matrix (rows, C), threads as in `column_statistics`.
 template <typename T, int N>
-__global__ void __launch_bounds__(256, 1)
+__global__ void __launch_bounds__(256, 3)
 column_gradients(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ y, int gate,
-                 const Accumulator<T>* __restrict__ weight, int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias,
+                 const void* __restrict__ weight, int weight_kind, const void* __restrict__ bias, int bias_kind,
                  const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ deviation, int evaluate,
                  Accumulator<T>* __restrict__ biases, Accumulator<T>* __restrict__ weights, i64 rows, i64 C, i64 chunk, i64 chunks,
                  Accumulator<T> eps) {
   typedef Accumulator<T> A;
-  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
+  const bool again = gate == COMPUTED;  // else only the statistics are read
+  const Channels<A> channels{mean, deviation, weight, bias, again ? weight_kind : MISSING, again ? bias_kind : MISSING, evaluate, eps};
   const i64 column = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * N, first = blockIdx.y * chunk;
   const i64 last = first + chunk < rows ? first + chunk : rows;
   A bias_sum[N] = {}, weight_sum[N] = {};
   if (column < C) {
-    const Affine<A, N> affine = channels.template at<N>(column, true);
+    const Affine<A, N> affine = channels.template at<N>(column);
     for (i64 r = first + threadIdx.y; r < last; r += blockDim.y) {
       A grad[N], value[N];
       load<N>(g + r * C + column, grad);
       load<N>(x + r * C + column, value);
-      gated<T, N>(grad, value, y, r * C + column, gate, affine);
+      gated<T>(grad, value, y, r * C + column, gate, affine);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         bias_sum[j] += grad[j];
-        weight_sum[j] += grad[j] * affine.normal(value[j], j);
+        weight_sum[j] += grad[j] * (value[j] - affine.centre[j]);
       }
     }
   }
   each_column(bias_sum, weight_sum, C, [&](i64 c, A of_bias, A of_weight) {
     biases[c * chunks + blockIdx.y] = of_bias;
-    weights[c * chunks + blockIdx.y] = of_weight;
+    A rstd[1];
+    channels.rstd(c, rstd);
+    weights[c * chunks + blockIdx.y] = of_weight * rstd[0];
   });
 }
 
@@ -378,28 +427,40 @@ combine_gradients(const A* __restrict__ biases, const A* __restrict__ weights, A
 
 // dx = weight * rstd * (g - mean(g) - normal * mean(g * normal)); with `constant` statistics only weight * rstd * g remains. `masked`
 // gets the gradient of the residual. Elements as in `normalize`, `count` of them a channel.
-template <typename T, int N>
+template <typename T, int N, bool columns>
 __global__ void __launch_bounds__(256, 1)
 input_gradient(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ y, int gate,
-               const Accumulator<T>* __restrict__ weight, int has_weight, const Accumulator<T>* __restrict__ bias, int has_bias,
+               const void* __restrict__ weight, int weight_kind, const void* __restrict__ bias, int bias_kind,
                const Accumulator<T>* __restrict__ mean, const Accumulator<T>* __restrict__ deviation, int evaluate, int constant,
                const Accumulator<T>* __restrict__ sums, T* __restrict__ dx, T* __restrict__ masked, int has_masked, i64 packs,
-               i64 C, i64 S, int columns, i64 count, Accumulator<T> eps) {
+               i64 C, i64 S, i64 count, Accumulator<T> eps) {
   typedef Accumulator<T> A;
-  const Channels<A> channels{mean, deviation, weight, bias, has_weight, has_bias, evaluate, eps};
-  GRID_STRIDE(p, packs) {
-    const i64 c = columns ? p * N % C : p / S % C;
-    const Affine<A, N> affine = channels.template at<N>(c, columns);
+  const Channels<A> channels{mean, deviation, weight, bias, weight_kind, gate == COMPUTED ? bias_kind : MISSING, evaluate, eps};
+  const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x;
+  constexpr int M = columns ? N : 1;
+  ChannelOf<columns> channel(first, step, C / M, S);
+  Affine<A, M> affine;
+  A offset[M], slope[M];  // mean(g), and mean(g * normal) * rstd
+  for (i64 p = first; p < packs; p += step, channel.next()) {
     A grad[N], value[N], result[N];
     load<N>(g + p * N, grad);
     if (!constant || gate == COMPUTED) load<N>(x + p * N, value);
-    gated<T, N>(grad, value, y, p * N, gate, affine);
+    if (channel.is_another(p == first)) {
+      affine = channels.template at<M>((i64)channel.c * M);
+      load<M>(sums + (i64)channel.c * M, offset);
+      load<M>(sums + C + (i64)channel.c * M, slope);
+#pragma unroll
+      for (int j = 0; j < M; ++j) {
+        offset[j] /= A(count);
+        slope[j] *= affine.rstd[j] / A(count);
+      }
+    }
+    gated<T>(grad, value, y, p * N, gate, affine);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      const i64 channel = columns ? c + j : c;
       A centred = grad[j];
-      if (!constant) centred -= sums[channel] / A(count) + affine.normal(value[j], j) * (sums[C + channel] / A(count));
-      result[j] = centred * (affine.rstd[j] * affine.weight[j]);
+      if (!constant) centred -= offset[j % M] + (value[j] - affine.centre[j % M]) * slope[j % M];
+      result[j] = centred * affine.scale[j % M];
     }
     store<N>(dx + p * N, result);
     if (has_masked) store<N>(masked + p * N, grad);

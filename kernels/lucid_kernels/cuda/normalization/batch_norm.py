@@ -17,8 +17,10 @@ from lucid_kernels.cuda.runtime import launch, recording, rows
 _KEPT = 64, 8  # bytes and packs of a chunk that a thread of `plane_statistics` keeps, whichever is less
 _LARGEST = 256  # threads of its block
 _ROWS_A_CHUNK = 128
-_MOST_CHUNKS = 4096  # of rows
+_MOST_CHUNKS = 1024  # of rows: what keeps a device busy, each with the sums of its threads to add
+_COLUMN_BLOCKS = 8  # blocks per multiprocessor of a kernel over all elements of columns
 OPEN, RESULT, COMPUTED = map(np.int32, range(3))  # enum Gate
+_KINDS = {"e": np.int32(2), "E": np.int32(3)}  # enum Kind
 
 
 class _Layout(channels.Order):
@@ -35,9 +37,12 @@ class _Layout(channels.Order):
         """What a kernel writes for `out`, a result like x."""
         return self.result(out, self.shape, x.dtype)
 
-    def pack(self, *arrays: Any) -> int:
-        """Elements that a thread moves at once."""
-        return rows.pack(self.channels if self.size == 1 else self.size, *arrays)
+    def pack(self, *arrays: Any, beside: tuple[Any, ...] = ()) -> int:
+        """Elements that a thread moves at once; those of columns with their parameters, of which the arrays are `beside`."""
+        if self.size > 1:
+            return rows.pack(self.size, *arrays)
+        apart = any(array.__class__ is not np.int32 and array.data.ptr % rows.LINE for array in beside)
+        return 1 if apart else rows.pack(self.channels, *arrays)
 
 
 def _warp_each(count: int) -> tuple[tuple[int], tuple[int]]:
@@ -46,8 +51,8 @@ def _warp_each(count: int) -> tuple[tuple[int], tuple[int]]:
 
 
 def _kernel(name: str, *kinds: Any) -> Any:
-    """The kernel of these dtypes, and of so many neighbours where it takes them."""
-    names = (str(kind) if kind.__class__ is int else launch.ctype(kind) for kind in kinds)
+    """The kernel of these dtypes, and of so many neighbours, and for columns or not, where it takes them."""
+    names = (str(kind).lower() if isinstance(kind, int) else launch.ctype(kind) for kind in kinds)
     return launch.kernel("batch_norm", f"{name}<{', '.join(names)}>")
 
 
@@ -130,30 +135,37 @@ def known(running_mean: Any, running_var: Any, wide: Any, eps: float) -> tuple[A
 
 
 def _parameters(weight: Any, bias: Any, mean: Any) -> tuple[Any, ...]:
-    """Weight and bias in the dtype of sums, each with a flag, as kernels take them; those in half precision by one launch."""
-    given = [weight, bias]
-    kinds = {array.dtype for array in given if launch.is_half(array)}
-    if len(kinds) == 1 and mean.dtype == np.float32 and mean.size:
-        halves = [copies.contiguous(array) if launch.is_half(array) else None for array in given]
-        stand_in = next(array for array in halves if array is not None)
-        wide = [mean if half is None else launch.empty(half.shape, np.float32) for half in halves]
-        arguments = (argument for half, target in zip(halves, wide, strict=True)
-                     for argument in ((stand_in if half is None else half), target, np.int32(half is not None)))
-        _kernel("widen_pair", *kinds)(*launch.grid_1d(mean.size), (*arguments, np.int64(mean.size)))
-        given = [array if half is None else target for array, half, target in zip(given, halves, wide, strict=True)]
-    return tuple(argument for array in given for argument in rows.optional(array, mean.dtype, mean))
+    """Weight and bias, each with how it is stored, as kernels take them: a half precision as it is, else the dtype of sums."""
+    found: list[Any] = []
+    for array in (weight, bias):
+        if launch.is_half(array):
+            found += [copies.contiguous(array), _KINDS[array.dtype.char]]
+        else:
+            found += rows.optional(array, mean.dtype, mean)
+    return tuple(found)
+
+
+def _over_packs(layout: _Layout, packs: int, pack: int) -> tuple[tuple[int], tuple[int]]:
+    """Grid and block of a kernel over all elements. Where they are columns a thread stays in its own, whose parameters it has
+    read, so there are only as many blocks as keep a device busy.
+    """
+    if layout.size > 1:
+        return launch.grid_1d(packs)
+    across = layout.channels // pack
+    same = across // math.gcd(across, launch.BLOCK)  # blocks side by side that are whole rows
+    blocks = min(launch.ceil_div(packs, launch.BLOCK), _COLUMN_BLOCKS * launch.multiprocessors())
+    return (blocks - blocks % same if blocks > same else blocks,), (launch.BLOCK,)
 
 
 def _normalize(x: Any, residual: Any, parameters: tuple[Any, ...], mean: Any, deviation: Any, layout: _Layout, y: Any, eps: float,
                evaluate: bool, relu: bool) -> None:
     """Write `y` of what lies in memory; `parameters` are those of `_parameters`."""
     if x.size:
-        pack, columns = layout.pack(x, residual, y), layout.size == 1
-        _kernel("normalize", x.dtype, pack)(
-            *launch.grid_1d(x.size // pack),
+        pack, columns = layout.pack(x, residual, y, beside=(*parameters, mean, deviation)), layout.size == 1
+        _kernel("normalize", x.dtype, pack, columns)(
+            *_over_packs(layout, x.size // pack, pack),
             (x, *rows.optional(residual, x.dtype, x), *parameters, mean, deviation, np.int32(evaluate), np.int32(relu), y,
-             *_int64(x.size // pack, layout.channels, 1 if columns else layout.size // pack), np.int32(columns),
-             mean.dtype.type(eps)),
+             *_int64(x.size // pack, layout.channels, 1 if columns else layout.size // pack), mean.dtype.type(eps)),
         )  # fmt: skip
 
 
@@ -265,8 +277,9 @@ def gradients(g: Any, x: Any, y: Any, weight: Any, bias: Any, mean: Any, deviati
     dx, masked = layout.like(out_dx, x), None if y is None else layout.like(out_masked, x)
     dweight, dbias = (launch.result(target, (count,), kind) for target in (out_dweight, out_dbias))
     if x.size:
-        pack, columns = layout.pack(g, x, y, dx, masked), layout.size == 1
-        statistics = (x if y is None else y, gate, *_parameters(weight, bias, mean), mean, deviation, np.int32(evaluate))
+        parameters, columns = _parameters(weight, bias, mean), layout.size == 1
+        pack = layout.pack(g, x, y, dx, masked, beside=(*parameters, mean, deviation))
+        statistics = (x if y is None else y, gate, *parameters, mean, deviation, np.int32(evaluate))
         grid: tuple[int, ...]
         block: tuple[int, ...]
         if columns:
@@ -284,11 +297,10 @@ def gradients(g: Any, x: Any, y: Any, weight: Any, bias: Any, mean: Any, deviati
         _kernel("combine_gradients", wide, kind)(
             *_warp_each(count), (biases, weights, sums, dbias, dweight, *_int64(count, chunks))
         )
-        _kernel("input_gradient", x.dtype, pack)(
-            *launch.grid_1d(x.size // pack),
+        _kernel("input_gradient", x.dtype, pack, columns)(
+            *_over_packs(layout, x.size // pack, pack),
             (g, x, *statistics, np.int32(constant), sums, dx, dx if masked is None else masked, np.int32(masked is not None),
-             *_int64(x.size // pack, count, 1 if columns else layout.size // pack), np.int32(columns), np.int64(layout.count),
-             wide.type(eps)),
+             *_int64(x.size // pack, count, 1 if columns else layout.size // pack, layout.count), wide.type(eps)),
         )  # fmt: skip
     else:
         launch.fill(dweight, 0)

@@ -17,6 +17,9 @@
 // instantiate: adaptive_avg_pool2d_grad<double, 1>, adaptive_avg_pool2d_grad<__half, 8>, adaptive_avg_pool2d_grad<__half, 1>
 // instantiate: adaptive_avg_pool2d_grad<__nv_bfloat16, 8>, adaptive_avg_pool2d_grad<__nv_bfloat16, 1>
 // instantiate: max_pool2d_grad<float>, max_pool2d_grad<double>, max_pool2d_grad<__half>, max_pool2d_grad<__nv_bfloat16>
+// instantiate: max_pool2d_grad_windows<float, 4>, max_pool2d_grad_windows<float, 1>, max_pool2d_grad_windows<double, 2>
+// instantiate: max_pool2d_grad_windows<double, 1>, max_pool2d_grad_windows<__half, 8>, max_pool2d_grad_windows<__half, 1>
+// instantiate: max_pool2d_grad_windows<__nv_bfloat16, 8>, max_pool2d_grad_windows<__nv_bfloat16, 1>
 // instantiate: max_pool2d_gather<float>, max_pool2d_gather<double>, max_pool2d_gather<__half>, max_pool2d_gather<__nv_bfloat16>
 // instantiate: adaptive_avg_pool2d_warp<float, 4>, adaptive_avg_pool2d_warp<float, 1>, adaptive_avg_pool2d_warp<double, 2>
 // instantiate: adaptive_avg_pool2d_warp<double, 1>, adaptive_avg_pool2d_warp<__half, 8>, adaptive_avg_pool2d_warp<__half, 1>
@@ -158,6 +161,52 @@ max_pool2d_grad(const T* __restrict__ g, const void* __restrict__ indices, int i
     }
     if (sizeof(T) < sizeof(A))
       for (i64 i = begin + lane; i < end; i += 32) dx[plane * in_size + i] = narrowed<T>(to[i]);
+  }
+}
+
+// A bit for each of the N indices at `from` that is `index`.
+template <int N, typename I> __device__ __forceinline__ unsigned matches(const I* from, I index) {
+  constexpr int AT_ONCE = N * sizeof(I) <= 16 ? N : 16 / sizeof(I);
+  unsigned found = 0;
+#pragma unroll
+  for (int i = 0; i < N; i += AT_ONCE) {
+    const Pack<I, AT_ONCE> pack(from + i);
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; ++j) found |= (unsigned)(pack.element[j] == index) << (i + j);
+  }
+  return found;
+}
+
+// The first window that starts at pixel x or behind.
+__device__ __forceinline__ int first_from(i64 x, int stride) { return (int)(((unsigned)x + (unsigned)stride - 1u) / (unsigned)stride); }
+
+// The same sums where the indices are those of windows: an element looks into all windows that reach it, in their order.
+template <typename T, int N>
+__global__ void __launch_bounds__(256, 1)
+max_pool2d_grad_windows(const T* __restrict__ g, T* __restrict__ dx, const void* __restrict__ indices, i64 packs, i64 channels,
+                        int in_h, int in_w, int out_h, int out_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h,
+                        int pad_w, int dilation_h, int dilation_w, int index_size) {
+  typedef Accumulator<T> A;
+  const i64 reach_h = (i64)(kernel_h - 1) * dilation_h, reach_w = (i64)(kernel_w - 1) * dilation_w;
+  GRID_STRIDE(e, packs) {
+    const Place<N> in(e, channels, in_h, in_w, (i64)out_h * out_w);
+    const i64 own = in.h * in_w + in.w, h = in.h + pad_h, w = in.w + pad_w;  // in the padded plane, where windows start at 0
+    const int oh0 = h > reach_h ? first_from(h - reach_h, stride_h) : 0, oh1 = min(first_from(h + 1, stride_h), out_h);
+    const int ow0 = w > reach_w ? first_from(w - reach_w, stride_w) : 0, ow1 = min(first_from(w + 1, stride_w), out_w);
+    A sum[N];
+    fill(sum, A(0));
+    for (int oh = oh0; oh < oh1; ++oh)
+      for (int ow = ow0; ow < ow1; ++ow) {
+        const i64 at = in.base + ((i64)oh * out_w + ow) * in.step;
+        const unsigned hits = index_size == 4 ? matches<N>((const int*)indices + at, (int)own) : matches<N>((const i64*)indices + at, own);
+        if (!hits) continue;
+        A value[N];
+        load<N>(g + at, value);
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+          if (hits >> j & 1) sum[j] += value[j];
+      }
+    store<N>(dx + e * N, sum);
   }
 }
 

@@ -1,6 +1,6 @@
 """2-d pooling and its gradients on a GPU: see `pool2d.cu`.
 
-All but the gradient of maxima read and write arrays with their channels last as they lie, in packs of 16 bytes. Every input and
+All but sums at given indices read and write arrays with their channels last as they lie, in packs of 16 bytes. Every input and
 output element is moved once, those of overlapping windows by way of the cache. Indices of maxima are 8 bytes each; those that
 only gradients need are 4, or for windows of 2x2 side by side 1, as on the CPU. The usual windows, which halve planes, have
 kernels of their own: `halving.cu`.
@@ -26,7 +26,7 @@ _BAD_INDEX = launch.error_code("max pooling: index {value} is out of range for a
 
 def _gather(name: str, order: channels.Order, shape: tuple[int, ...], arrays: tuple[Any, ...], *scalars: Any) -> None:
     """Launch the kernel `name` over all outputs of `shape`; `arrays` lie in memory in this order, the indices last."""
-    pack = rows.pack(shape[1], *arrays[:2]) if order.last else 1
+    pack = rows.pack(shape[1], *arrays[:2]) if order.last and not arrays[-1].data.ptr % rows.LINE else 1
     packs = math.prod(shape) // pack
     launch.kernel("pool2d", f"{name}<{launch.ctype(arrays[0].dtype)}, {pack}>")(
         *launch.grid_1d(packs), (*arrays, np.int64(packs), np.int64(shape[1] if order.last else 0), *scalars)
@@ -122,13 +122,21 @@ def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None
     return _maxima("adaptive_max_pool2d", x, output_size, out_y, out_indices, _ints(*x.shape[2:], *output_size))
 
 
-def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu: bool = False, out: Any = None) -> Any:
-    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; else zero."""
-    if indices.dtype != np.uint8:
+def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu: bool = False,
+                    window: tuple[tuple[int, int], ...] | None = None, out: Any = None) -> Any:
+    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; else zero.
+
+    `window`, of indices that `max_pool2d` gave and nobody has changed: its kernel, stride, padding and dilation.
+    """
+    winners = indices.dtype == np.uint8
+    if window is None and not winners:
         return _scatter(g, indices, input_shape, out, add=True, relu=relu)
     order = channels.Order(indices)
     g, places, dx = order.inner(g), order.inner(indices), order.result(out, input_shape, g.dtype)
-    if dx.size:
+    if dx.size and not winners:
+        numbers = _ints(*input_shape[2:], *indices.shape[2:], *(number for pair in window or () for number in pair))
+        _gather("max_pool2d_grad_windows", order, input_shape, (g, dx, places), *numbers, np.int32(places.dtype.itemsize))
+    elif dx.size:
         whole = not order.last and g.size and dx.shape[2] == 2 * g.shape[2]
         halving = _halving_pack(order, dx, g, ((2, 2), (2, 2), (0, 0), (1, 1)), places) if whole else None
         if halving is not None:

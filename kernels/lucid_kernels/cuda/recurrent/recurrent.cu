@@ -4,10 +4,7 @@
 // instantiate: rnn<float>, rnn<double>, rnn_grad<float>, rnn_grad<double>
 //
 // __launch_bounds__(_, 1): without the 1 ptxas aims at more threads and spills registers for it.
-#include "common.cuh"
-
-template <typename T> __device__ __forceinline__ T sigmoid_(T x) { return T(1) / (T(1) + exp_(-x)); }
-template <typename T> __device__ __forceinline__ T sigmoid_slope(T y) { return y * (T(1) - y); }
+#include "recurrent.cuh"
 
 // What the hidden state contributes to the gates: the product, and a bias if there is one.
 template <typename T> struct Product {
@@ -17,28 +14,17 @@ template <typename T> struct Product {
   __device__ __forceinline__ T operator()(i64 at, i64 gate) const { return product[at] + (has_bias ? bias[gate] : T(0)); }
 };
 
-// A thread for each of `count` elements of the state, with `n` features in a row: element i of the step is element first + i of all
-// times. The gates of element j of row r are n apart, from (r * gates) * n + j on. hidden and cell are updated in place, by the one
+// A thread for each of `count` elements of the state, with `n` features in a row. hidden and cell are updated in place, by the one
 // thread that reads them.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 lstm(const T* gates, const T* product, const T* bias, int has_bias, T* kept, T* before, T* cells, T* output, T* hidden, T* cell,
      i64 count, i64 n, i64 first) {
   const Product<T> inner{product, bias, has_bias};
+  const Lstm<T> step{gates, kept, before, cells, output, hidden, cell, n, first};
   GRID_STRIDE(j, count) {
-    const i64 i = first + j, here = j / n * 4 * n + j % n, at = i / n * 4 * n + i % n, gate = j % n;
-    const T into = sigmoid_(gates[at] + inner(here, gate));
-    const T forget = sigmoid_(gates[at + n] + inner(here + n, gate + n));
-    const T fresh = tanh_(gates[at + 2 * n] + inner(here + 2 * n, gate + 2 * n));
-    const T out = sigmoid_(gates[at + 3 * n] + inner(here + 3 * n, gate + 3 * n));
-    kept[at] = into;
-    kept[at + n] = forget;
-    kept[at + 2 * n] = fresh;
-    kept[at + 3 * n] = out;
-    before[i] = hidden[j];
-    cells[i] = cell[j];
-    cell[j] = forget * cell[j] + into * fresh;
-    output[i] = hidden[j] = out * tanh_(cell[j]);
+    const i64 here = j / n * 4 * n + j % n, gate = j % n;
+    step(j, hidden[j], [&](int k) { return inner(here + k * n, gate + k * n); });
   }
 }
 
@@ -47,38 +33,22 @@ template <typename T>
 __global__ void __launch_bounds__(256, 1)
 lstm_grad(const T* g, int has_g, const T* kept, const T* cells, T* d_gates, T* step, const T* d_hidden, T* d_cell, i64 count, i64 n,
           i64 first) {
+  const LstmGrad<T> gradient{g, has_g, kept, cells, d_gates, d_cell, n, first};
   GRID_STRIDE(j, count) {
-    const i64 i = first + j, here = j / n * 4 * n + j % n, at = i / n * 4 * n + i % n;
-    const T into = kept[at], forget = kept[at + n], fresh = kept[at + 2 * n], out = kept[at + 3 * n];
-    const T t = tanh_(forget * cells[i] + into * fresh);
-    const T d = d_hidden[j] + (has_g ? g[i] : T(0)), dc = d_cell[j] + d * out * (T(1) - t * t);
-    d_gates[at] = step[here] = dc * fresh * sigmoid_slope(into);
-    d_gates[at + n] = step[here + n] = dc * cells[i] * sigmoid_slope(forget);
-    d_gates[at + 2 * n] = step[here + 2 * n] = dc * into * (T(1) - fresh * fresh);
-    d_gates[at + 3 * n] = step[here + 3 * n] = d * t * sigmoid_slope(out);
-    d_cell[j] = dc * forget;
+    const i64 here = j / n * 4 * n + j % n;
+    gradient(j, d_hidden[j], [&](int k, T value) { step[here + k * n] = value; });
   }
 }
 
-// Rows of `gates` and `product` have 3 gates; those of `kept` also the product of the last one.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 gru(const T* gates, const T* product, const T* bias, int has_bias, T* kept, T* before, T* output, T* hidden, i64 count, i64 n,
     i64 first) {
   const Product<T> inner{product, bias, has_bias};
+  const Gru<T> step{gates, kept, before, output, hidden, n, first};
   GRID_STRIDE(j, count) {
-    const i64 i = first + j, here = j / n * 3 * n + j % n, gate = j % n;
-    const i64 at = i / n * 3 * n + i % n, to = i / n * 4 * n + i % n;
-    const T reset = sigmoid_(gates[at] + inner(here, gate));
-    const T update = sigmoid_(gates[at + n] + inner(here + n, gate + n));
-    const T part = inner(here + 2 * n, gate + 2 * n);
-    const T fresh = tanh_(gates[at + 2 * n] + reset * part);
-    kept[to] = reset;
-    kept[to + n] = update;
-    kept[to + 2 * n] = fresh;
-    kept[to + 3 * n] = part;
-    before[i] = hidden[j];
-    output[i] = hidden[j] = fresh + update * (hidden[j] - fresh);
+    const i64 here = j / n * 3 * n + j % n, gate = j % n;
+    step(j, hidden[j], [&](int k) { return inner(here + k * n, gate + k * n); });
   }
 }
 
@@ -87,17 +57,10 @@ template <typename T>
 __global__ void __launch_bounds__(256, 1)
 gru_grad(const T* g, int has_g, const T* kept, const T* before, T* d_gates, T* d_product, T* step, T* d_hidden, i64 count, i64 n,
          i64 first) {
+  const GruGrad<T> gradient{g, has_g, kept, before, d_gates, d_product, d_hidden, n, first};
   GRID_STRIDE(j, count) {
-    const i64 i = first + j, here = j / n * 3 * n + j % n;
-    const i64 at = i / n * 4 * n + i % n, to = i / n * 3 * n + i % n;
-    const T reset = kept[at], update = kept[at + n], fresh = kept[at + 2 * n], part = kept[at + 3 * n];
-    const T d = d_hidden[j] + (has_g ? g[i] : T(0));
-    const T d_fresh = d * (T(1) - update) * (T(1) - fresh * fresh);
-    d_gates[to] = d_product[to] = step[here] = d_fresh * part * sigmoid_slope(reset);
-    d_gates[to + n] = d_product[to + n] = step[here + n] = d * (before[i] - fresh) * sigmoid_slope(update);
-    d_gates[to + 2 * n] = d_fresh;
-    d_product[to + 2 * n] = step[here + 2 * n] = d_fresh * reset;
-    d_hidden[j] = d * update;
+    const i64 here = j / n * 3 * n + j % n;
+    gradient(j, d_hidden[j], [&](int k, T value) { step[here + k * n] = value; });
   }
 }
 
@@ -106,21 +69,13 @@ __global__ void __launch_bounds__(256, 1)
 rnn(const T* gates, const T* product, const T* bias, int has_bias, T* kept, T* before, T* output, T* hidden, i64 count, i64 n,
     i64 first, int relu) {
   const Product<T> inner{product, bias, has_bias};
-  GRID_STRIDE(j, count) {
-    const i64 i = first + j;
-    const T sum = gates[i] + inner(j, j % n);
-    const T value = relu ? (sum <= T(0) ? T(0) : sum) : tanh_(sum);  // a NaN stays
-    before[i] = hidden[j];
-    kept[i] = output[i] = hidden[j] = value;
-  }
+  const Rnn<T> step{gates, kept, before, output, hidden, n, first, relu};
+  GRID_STRIDE(j, count) step(j, hidden[j], [&](int) { return inner(j, j % n); });
 }
 
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 rnn_grad(const T* g, int has_g, const T* kept, T* d_gates, T* step, const T* d_hidden, i64 count, i64 n, i64 first, int relu) {
-  GRID_STRIDE(j, count) {
-    const i64 i = first + j;
-    const T d = d_hidden[j] + (has_g ? g[i] : T(0)), y = kept[i];
-    d_gates[i] = step[j] = relu ? (y <= T(0) ? T(0) : d) : d * (T(1) - y * y);
-  }
+  const RnnGrad<T> gradient{g, has_g, kept, d_gates, first, relu};
+  GRID_STRIDE(j, count) gradient(j, d_hidden[j], [&](int, T value) { step[j] = value; });
 }

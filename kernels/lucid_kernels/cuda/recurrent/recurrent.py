@@ -1,4 +1,5 @@
-"""Recurrent networks on a GPU: a product and one kernel for the rest of each step, both ways.
+"""Recurrent networks on a GPU: a product and one kernel for the rest of each step, both ways. With a small state and sequences of
+one length one kernel is all of a step: `recurrent_small.cu`.
 
 The kernels find the rows of a step in the arrays of all times, and products write where the next kernel reads: nothing is copied.
 A plan repeats all steps, where the sequences of a batch are of one length; of others, which are seldom the same again, there is
@@ -15,6 +16,10 @@ from lucid_kernels.cuda.matmul import products
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch, plans, recording, rows
 from lucid_kernels.recurrence import GATES, KEPT, in_shape, rows_of, times
+
+#: Elements of a state whose products leave most of a device idle: blocks of `recurrent_small.cu` read all of it, each a few
+#: features.
+_SMALL = 1 << 13
 
 
 def _launch(name: str, state: Any, size: int, offset: int, arrays: Sequence[Any], *options: Any) -> None:
@@ -80,6 +85,25 @@ def _backward(g: Any, kept: Any, cells: Any, before: Any, d_gates: Any, d_produc
     return d_hidden
 
 
+def _kernel_of(mode: str) -> str:
+    return mode.partition("_")[0].lower()
+
+
+def _is_small(state: Any, batch_sizes: Sequence[int]) -> bool:
+    return batch_sizes[0] == batch_sizes[-1] and 0 < state.size <= _SMALL  # sizes never increase
+
+
+def _launch_small(name: str, state: Any, features: int, order: Iterator[tuple[int, int]], *arrays: Any) -> int:
+    """Run a kernel of `recurrent_small.cu`, whose blocks have so many features, at these times; where the last begins."""
+    rows_, n = state.shape
+    kernel, before, offset = launch.kernel("recurrent_small", f"{name}<{launch.ctype(state.dtype)}>"), -1, -1
+    grid = launch.ceil_div(n, features), launch.ceil_div(rows_, 32)
+    for offset, _ in order:
+        kernel(grid, (launch.BLOCK,), (*arrays, *map(np.int64, (rows_, n, offset, before))))
+        before = offset
+    return offset
+
+
 _step, _step_grad = plans.planned(_forward, moves=("offset",)), plans.planned(_backward, moves=("offset",))
 
 
@@ -95,10 +119,17 @@ def recurrence(
     output, before = launch.empty((count, features), dtype), launch.empty((count, features), dtype)
     cells = None if memory is None else launch.empty((count, features), dtype)
     kept = launch.empty((count, KEPT[mode] * features), dtype)
-    product = launch.empty((len(state), each.shape[1]), dtype)
-    arrays = _heads(len(state), each, kept, before, cells, output)
-    for offset, size in _steps(state, batch_sizes, reverse):
-        _step(*arrays, product, weight, bias, state, memory, mode=mode, size=size, offset=offset)
+    if _is_small(state, batch_sizes):
+        initial, state = state, launch.empty(state.shape, dtype)
+        order = _steps(state, batch_sizes, reverse)
+        last = (cells, memory) if mode == "LSTM" else () if mode == "GRU" else (np.int32(mode == "RNN_RELU"),)
+        _launch_small(f"{_kernel_of(mode)}_small", state, 2, order, each, initial, weight, *_optional(bias, weight), kept,
+                      before, output, state, *last)
+    else:
+        product = launch.empty((len(state), each.shape[1]), dtype)
+        arrays = _heads(len(state), each, kept, before, cells, output)
+        for offset, size in _steps(state, batch_sizes, reverse):
+            _step(*arrays, product, weight, bias, state, memory, mode=mode, size=size, offset=offset)
     found = [output, state, memory]
     if kind != dtype and out is None:
         found = [x if x is None else copies.copied(x, kind) for x in found]
@@ -119,8 +150,17 @@ def recurrence_grad(
     if cells is not None:
         d_cell = _zeros(shape, dtype) if g_cell is None else _copy(rows_of(g_cell))
     width = GATES[mode] * features
-    d_gates, step = launch.empty((count, width), dtype), launch.empty((shape[0], width), dtype)
+    d_gates = launch.empty((count, width), dtype)
     d_product = launch.empty(d_gates.shape, dtype) if mode == "GRU" else None
+    if _is_small(d_hidden, batch_sizes):
+        order = _steps(d_hidden, batch_sizes, not reverse)
+        last = (cells, d_cell) if mode == "LSTM" else (before, d_product) if mode == "GRU" else (np.int32(mode == "RNN_RELU"),)
+        first = _launch_small(f"{_kernel_of(mode)}_small_grad", d_hidden, 4, order, *_optional(g, before), kept, weight,
+                              d_hidden, d_gates, *last) // features
+        factor = d_gates if d_product is None else d_product
+        products.multiply_into(d_hidden, factor[first : first + shape[0]], weight, add=mode == "GRU")
+        return _delivered((d_gates, d_product, d_hidden, d_cell), out)
+    step = launch.empty((shape[0], width), dtype)
     arrays = _heads(shape[0], g, kept, cells, before, d_gates, d_product)
     for offset, size in _steps(d_hidden, batch_sizes, not reverse):
         _step_grad(*arrays, step, d_hidden, d_cell, weight, mode=mode, size=size, offset=offset)

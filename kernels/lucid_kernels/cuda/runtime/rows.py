@@ -7,7 +7,7 @@ import numpy as np
 
 from lucid_kernels.cuda.runtime import launch
 
-_LINE = 16  # bytes that a thread moves at once
+LINE = 16  # bytes that a thread moves at once
 _KEPT = 32  # elements of the rows that stay in a thread's registers, at most 8 packs
 _WARP, _LARGEST = 32, 512  # threads of a row
 #: Threads that the columns of a kernel should keep busy, where there are few of them.
@@ -46,8 +46,8 @@ def pack(width: int, *arrays: Any) -> int:
     None may be among the arrays. Their widest element decides.
     """
     given = [array for array in arrays if array is not None]
-    count = _LINE // min(array.dtype.itemsize for array in given)
-    whole = not width % count and not any(array.data.ptr % _LINE for array in given)
+    count = LINE // min(array.dtype.itemsize for array in given)
+    whole = not width % count and not any(array.data.ptr % LINE for array in given)
     return count if whole else 1
 
 

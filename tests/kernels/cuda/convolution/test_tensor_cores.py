@@ -243,6 +243,28 @@ def test_layouts_and_out(cp, tensor_cores, kind):
             assert both[2] is None
 
 
+@pytest.mark.parametrize(("kind", "groups", "first", "packs"), [
+    ("bfloat16", 1, 0, False), ("float16", 2, 0, False), ("bfloat16", 1, 1, True), ("tf32", 1, 0, True)])
+def test_a_weight_that_lies_as_it_is_read(cp, tensor_cores, monkeypatch, kind, groups, first, packs):
+    """With its channels last, whole tiles of them at an address of 16, a weight is not packed."""
+    rng, packed = np.random.default_rng(0), []
+    x, weight, g = (rng.standard_normal(shape).astype(DTYPES[kind]).astype(np.float64)
+                    for shape in ((2, 16 * groups, 5, 6), (64 * groups, 16, 3, 3), (2, 64 * groups, 5, 6)))
+    keywords = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": groups}
+    y, dx, _ = reference(x, weight, None, g, kind, **keywords)
+    flat = np.concatenate([np.zeros(first), np.moveaxis(weight, 1, -1).reshape(-1)])
+    weight_ = on_device(cp, flat, kind)[first:].reshape(64 * groups, 3, 3, 16).transpose(0, 3, 1, 2)
+    pack = tensor_cores.pack
+    monkeypatch.setattr(tensor_cores, "pack", lambda *given: packed.append(given[3]) or pack(*given))
+    geometry, tile = tensor_cores.geometry_of(x.shape, weight.shape, **keywords), WARP_TILES[-1]
+    y_, dx_ = fresh(cp, y.shape, kind, True), fresh(cp, x.shape, kind, True)
+    tensor_cores.product(on_device(cp, x, kind, True), weight_, None, y_, geometry, False, tile, 1)
+    close(y_, y, kind)
+    tensor_cores.product(on_device(cp, g, kind, True), weight_, None, dx_, geometry, True, tile, 1)
+    close(dx_, dx, kind)
+    assert packed == [False] * packs + [True]
+
+
 def test_a_view_that_begins_anywhere(cp, tensor_cores):
     """Copies of 16 bytes want addresses of 16: a view with the channels last that has none is brought into order."""
     from lucid_kernels.cuda.convolution import layout

@@ -28,6 +28,18 @@ def check_batch_norm_halves() -> None:
     tests.test_the_gradient_stops_where_the_result_was_rounded_to_zero(fused, cupy)
 
 
+def check_few_threads() -> None:
+    tests, batch_norm, cupy = family("batch_norm")
+    with mock.patch.multiple(batch_norm.launch, _BLOCKS_PER_SM=1, multiprocessors=lambda: 1), mock.patch.object(batch_norm, "_COLUMN_BLOCKS", 1):
+        for shape in tests.OF_SEVERAL_TURNS:
+            tests.compare_with_the_reference(batch_norm, cupy, shape, np.float32)
+
+
+def check_kinds() -> None:
+    tests, batch_norm, cupy = family("batch_norm")
+    tests.test_parameters_of_any_kind(batch_norm, cupy, np.float16)
+
+
 def check_evaluation() -> None:
     tests, batch_norm, cupy = family("batch_norm")
     tests.test_evaluation(batch_norm, cupy, None, np.float32, True)
@@ -42,7 +54,7 @@ def check_batch_norm_relu() -> None:
 MUTATIONS = [
     # plane_statistics, column_statistics, combine_statistics, normalize
     *reductions("batch_norm.cu", check_training),
-    Mutation("batch_norm.cu", "walk past the plane", r"s >= S", "s > S", check_training),
+    Mutation("batch_norm.cu", "walk past the plane", r"s >= S", "s > S", check_few_threads),
     Mutation("batch_norm.cu", "chunk not cut off", r"first \+ chunk < (count|rows) \? first \+ chunk : (count|rows)", "first + chunk",
              check_training),
     Mutation("batch_norm.cu", "distance of the means", r" \+ d \* d \* A\(size\)", "", check_training),
@@ -50,20 +62,26 @@ MUTATIONS = [
     Mutation("batch_norm.cu", "counted by every block", r" && blockIdx\.x == 0 && threadIdx\.x == 0\) \+\+", " && threadIdx.x == 0) ++", check_training),
     Mutation("batch_norm.cu", "batch not counted", r"\+\+\*counter;", ";", check_training),
     Mutation("batch_norm.cu", "chunks left out", r"k \+= 32", "k += 64", check_training),
-    Mutation("batch_norm.cu", "another channel", r"p / S % C", "p / S % (C - 1 ? C - 1 : 1)", check_training),
-    Mutation("batch_norm.cu", "channels of a pack", r"several \|\| j == 0", "j == 0", check_training),
+    Mutation("batch_norm.cu", "another channel", r"channel = \(int\)\(plane - quotient\(plane, C\) \* C\)", "channel = 0", check_training),
+    Mutation("batch_norm.cu", "the channel of the turn before", r"c \+= step_c;", "", check_few_threads),
+    Mutation("batch_norm.cu", "the place of the turn before", r"s \+= step_s;", "", check_few_threads),
+    Mutation("batch_norm.cu", "the parameters of the first turn", r"!columns \|\| step_c != 0 \|\| is_first", "is_first", check_few_threads),
+    Mutation("batch_norm.cu", "a turn's elements again", r"x \+ \(p \+ step\) \* N", "x + p * N", check_few_threads),
+    Mutation("batch_norm.cu", "channels of a pack", r"\(x - centre\[j % M\]\) \* scale", "(x - centre[0]) * scale", check_training),
+    Mutation("batch_norm.cu", "float16 taken for bfloat16", r"kind == FLOAT16\) load", "false) load", check_kinds),
+    Mutation("batch_norm.cu", "the sums of columns not scaled", r"of_weight \* rstd\[0\]", "of_weight", check_training),
     Mutation("batch_norm.cu", "columns not centred", r"total_square - total \* shift", "total_square", check_training),
     Mutation("batch_norm.cu", "the mean of the first row", r"\+ shift;", ";", check_training),
     Mutation("batch_norm.cu", "inf in the first row", r"x - x == A\(0\) \? x : A\(0\)", "x", check_columns),
     Mutation("batch_norm.cu", "no barrier between the turns", r"__syncthreads\(\);", ";", check_training),
     Mutation("batch_norm.cu", "columns beyond the last", r"if \(column >= C\) continue;", "", check_training),
     Mutation("batch_norm.cu", "a turn left out", r"k < blockDim\.y", "k < blockDim.y - 1", check_columns),
-    Mutation("batch_norm.cu", "weight taken for the bias", r"= widened\(bias\[c\]\)", "= widened(weight[c])", check_batch_norm_halves),
+    Mutation("batch_norm.cu", "weight taken for the bias", r"load_parameters\(bias, bias_kind", "load_parameters(weight, bias_kind", check_batch_norm_halves),
     Mutation("batch_norm.cu", "running variance not rounded", r"narrowed<R>\(\(A\(1\) - momentum\) \* widened\(running_var", "narrowed<R>((A(1)) * widened(running_var",
              check_batch_norm_halves),
     # plane_gradients, column_gradients, combine_gradients, input_gradient
     Mutation("batch_norm.cu", "one lane's sum", r"(bias|weight) = warp_reduce.*$", "", check_training),
-    Mutation("batch_norm.cu", "gradient without the mean", r"centred -= sums\[channel\] / A\(count\) \+", "centred -=", check_training),
+    Mutation("batch_norm.cu", "gradient without the mean", r"centred -= offset\[j % M\] \+", "centred -=", check_training),
     Mutation("batch_norm.cu", "gradient of training", r"if \(!constant\) centred", "centred", check_evaluation),
     Mutation("batch_norm.cu", "variance taken for 1/std", r"evaluate \? A\(1\)", "false ? A(1)", check_evaluation),
     # ReLU and a residual

@@ -215,6 +215,58 @@ def test_halves_are_rounded_once(batch_norm, cp, dtype, parameters):
         near(grads, reference_grad(g, x, weight, mean, rstd, False))
 
 
+#: More elements than 256 threads have: columns whose threads stay in them, and others; planes of several packs.
+OF_SEVERAL_TURNS = [(600, 16), (300, 24), (3, 5, 1000), (4, 7, 4 * 37)]
+
+
+def compare_with_the_reference(batch_norm, cp, shape, dtype, **kinds):
+    """Training, evaluation and their gradients, with the parameters of these dtypes."""
+    g, x, weight, bias, mean, var = data(shape, np.float32)
+    g, x = g.astype(dtype), x.astype(dtype)
+    weight, bias = weight.astype(kinds.get("weight", dtype)), bias.astype(kinds.get("bias", dtype))
+    tg, tx, *on_gpu = map(cp.asarray, (g, x, weight, bias, mean, var))
+    vectors = [v.astype(np.float64) for v in (weight, bias, mean, var)]
+    expected, rstd = reference(x, *vectors), 1 / np.sqrt(vectors[3] + EPS)
+    results = batch_norm.batch_norm(tx, *on_gpu, momentum=MOMENTUM, eps=EPS)
+    near(results, expected)
+    near(batch_norm.batch_norm_grad(tg, tx, on_gpu[0], *results[1:3]), reference_grad(g, x, vectors[0], *expected[1:3], True))
+    near([batch_norm.batch_norm_eval(tx, *on_gpu, eps=EPS)], [normalized(x.astype(np.float64), *vectors[:3], rstd)])
+    grads = batch_norm.batch_norm_eval_grad(tg, tx, on_gpu[0], *on_gpu[2:], eps=EPS)
+    near(grads, reference_grad(g, x, vectors[0], vectors[2], rstd, False))
+
+
+@pytest.mark.parametrize("shape", OF_SEVERAL_TURNS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, *HALVES])
+@pytest.mark.parametrize("blocks", [1, 5])
+def test_threads_of_several_turns(batch_norm, cp, monkeypatch, shape, dtype, blocks):
+    from lucid_kernels.cuda.runtime import launch
+
+    for module, name, value in ((launch, "multiprocessors", lambda: 1), (launch, "_BLOCKS_PER_SM", blocks),
+                                (batch_norm, "_COLUMN_BLOCKS", blocks)):
+        monkeypatch.setattr(module, name, value)
+    compare_with_the_reference(batch_norm, cp, shape, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, *HALVES])
+def test_parameters_of_any_kind(batch_norm, cp, dtype):
+    for weight, bias in ((np.float16, np.float32), (np.float64, ml_dtypes.bfloat16), (ml_dtypes.bfloat16, np.float16)):
+        for shape in ((30, 16), (2, 3, 32)):
+            compare_with_the_reference(batch_norm, cp, shape, dtype, weight=weight, bias=bias)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, *HALVES])
+def test_parameters_that_start_anywhere(batch_norm, cp, dtype):
+    """Packs of parameters are read only from multiples of 16 bytes."""
+    g, x, *vectors = data((40, 16), dtype)
+    moved = [cp.asarray(np.concatenate([np.full(1, np.nan, dtype), v]))[1:] for v in vectors]
+    tg, tx, *aligned = map(cp.asarray, (g, x, *vectors))
+    for parameters in (aligned, moved):
+        results = batch_norm.batch_norm(tx, *parameters, momentum=MOMENTUM, eps=EPS)
+        near(results, reference(x, *(v.astype(np.float64) for v in vectors)), slack=2)
+        grads = batch_norm.batch_norm_grad(tg, tx, parameters[0], *results[1:3])
+        near(grads, reference_grad(g, x, vectors[0].astype(np.float64), *(v.get() for v in results[1:3]), True), slack=2)
+
+
 def test_columns_with_another_mean(batch_norm, cp):
     """The squares are summed around a chunk's first row, which may be far from the others."""
     _, x, *_ = data((300, 9), np.float32)

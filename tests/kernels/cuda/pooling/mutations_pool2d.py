@@ -101,6 +101,21 @@ def check_adaptive() -> None:
         np.testing.assert_array_equal(where_.get(), where)
 
 
+def check_windows() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.pooling import pool2d
+
+    for case in ("overlap", "dilated", "partial"):
+        test_pool2d.test_winners(cp, None, pool2d, case, np.float32, True)
+
+
+def check_windows_of_packs() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda.pooling import pool2d
+
+    test_pool2d.test_halves_and_channels_last(cp, None, pool2d, "overlap", np.float16, 16)
+
+
 POOL = "pool2d.cu"
 MUTATIONS = [
     # max_pool2d
@@ -126,6 +141,13 @@ MUTATIONS = [
     Mutation(
         POOL, "bad index not reported", r"\(target < \(relu \? -1 : 0\) \|\| target >= in_size\)", "target >= in_size", check_bad_index
     ),
+    # max_pool2d_grad_windows
+    Mutation(POOL, "windows: the first left out", r"first_from\(w - reach_w, stride_w\)", "first_from(w - reach_w + 1, stride_w)", check_windows),
+    Mutation(POOL, "windows: the last left out", r"first_from\(h \+ 1, stride_h\)", "first_from(h, stride_h)", check_windows),
+    Mutation(POOL, "windows: beyond the last", r"min\(first_from\(w \+ 1, stride_w\), out_w\)", "first_from(w + 1, stride_w)", check_windows),
+    Mutation(POOL, "windows: not all of dilated ones", r"reach_w = \(i64\)\(kernel_w - 1\) \* dilation_w", "reach_w = kernel_w - 1", check_windows),
+    Mutation(POOL, "windows: another channel's place", r"<< \(i \+ j\)", "<< j", check_windows_of_packs),
+    Mutation(POOL, "windows: all channels of a pack", r"if \(hits >> j & 1\) sum", "sum", check_windows_of_packs),
     # max_pool2d_gather
     Mutation(POOL, "gather: bad index not reported", r"index < 0 \|\| index >= in_size", "index < 0", check_bad_index),
     Mutation(POOL, "gather: wrong plane", r"e / out_size \* in_size", "e / in_size * in_size", check_max),

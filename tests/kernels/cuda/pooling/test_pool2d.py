@@ -322,6 +322,9 @@ def test_halves_and_channels_last(cp, schedule, pool, case, dtype, channels):
             wanted[n, c].ravel()[where[n, c, i, j]] += float(g[n, c, i, j])
         dx = pool.max_pool2d_grad(order(cp, g), out[1], input_shape=shape, out=order(cp, np.full(shape, np.nan, dtype)))
         np.testing.assert_allclose(dx.get().astype(np.float64), wanted, **tolerance)
+        gathered = pool.max_pool2d_grad(order(cp, g), out[1], input_shape=shape, window=WINDOWS[case][1:])
+        np.testing.assert_array_equal(gathered.get().astype(np.float64), dx.get().astype(np.float64))
+        assert is_channels_last(gathered) or order is not channels_last or case == "whole plane"
         np.testing.assert_array_equal(pool.max_pool2d_gather(order(cp, x), out[1]).get().astype(np.float64), y)
         keywords = dict(kernel_size=kernel, stride=stride, padding=padding, ceil_mode=True, count_include_pad=True,
                         divisor_override=None)
@@ -364,6 +367,9 @@ def test_winners(cp, schedule, pool, case, dtype, relu):
         g = order(cp, random(y.shape, 1).astype(dtype))
         dx = pool.max_pool2d_grad(g, winners, input_shape=shape, relu=relu, out=order(cp, np.full(shape, np.nan, dtype)))
         assert dx.dtype == dtype
+        out = order(cp, np.full(shape, np.nan, dtype))
+        assert pool.max_pool2d_grad(g, winners, input_shape=shape, relu=relu, window=tuple(window), out=out) is out
+        np.testing.assert_array_equal(out.get().astype(float), dx.get().astype(float))
         wanted = pool.max_pool2d_grad(g, indices, input_shape=shape, relu=relu)
         np.testing.assert_array_equal(dx.get().astype(float), wanted.get().astype(float))
         if not (relu and winners.dtype == np.int32):  # -1 is no index to gather from
@@ -416,7 +422,8 @@ def test_empty(cp, pool):
     keywords = dict(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)
     y, where = pool.max_pool2d(x, dilation=(1, 1), **keywords)
     assert y.shape == where.shape == (0, 3, 2, 2)
-    assert pool.max_pool2d_grad(y, where, input_shape=x.shape).shape == x.shape
+    for window in (None, ((2, 2), (2, 2), (0, 0), (1, 1))):
+        assert pool.max_pool2d_grad(y, where, input_shape=x.shape, window=window).shape == x.shape
     assert pool.max_pool2d_gather(x, where).shape == y.shape
     keywords |= dict(count_include_pad=True, divisor_override=None)
     assert pool.avg_pool2d(x, **keywords).shape == y.shape
@@ -437,6 +444,8 @@ def test_same_as_cpu(cp, pool, case):
         np.testing.assert_array_equal(where_.get(), where)
         dx_ = pool.max_pool2d_grad(y_, where_, input_shape=x.shape)
         np.testing.assert_allclose(dx_.get(), cpu.max_pool2d_grad(y, where, input_shape=x.shape), atol=1e-14)
+        gathered = pool.max_pool2d_grad(y_, where_, input_shape=x.shape, window=WINDOWS[case][1:])
+        np.testing.assert_array_equal(gathered.get(), dx_.get())
         np.testing.assert_array_equal(cpu.max_pool2d_gather(x, where), y)
         clipped, where = cpu.max_pool2d(x, **keywords, relu=True)
         clipped_, where_ = pool.max_pool2d(cp.asarray(x), **keywords, relu=True)

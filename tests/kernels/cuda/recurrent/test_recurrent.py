@@ -40,6 +40,31 @@ def test_values_and_gradients(recurrent, cp, schedule, case, dtype, tolerance):
                 np.testing.assert_allclose(got.get(), want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN_TANH", "RNN_RELU"])
+@pytest.mark.parametrize(("rows", "features"), [(3, 5), (33, 7), (1, 130)])
+@pytest.mark.parametrize(("reverse", "bias"), [(False, True), (True, False)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-5)])
+def test_a_small_state(recurrent, cp, schedule, mode, rows, features, reverse, bias, dtype, tolerance):
+    """One launch a step, of several blocks and chunks of the product, gives what a product and a kernel give."""
+    arrays, attributes = data(mode, features, (rows,) * 3, reverse, bias, dtype)
+    results = recurrent.recurrence(*moved(cp, arrays), **attributes)
+    for got, want in zip(results[:3], run(*arrays, **attributes), strict=True):
+        if want is not None:
+            np.testing.assert_allclose(got.get(), want, rtol=tolerance, atol=tolerance)
+    rng = np.random.default_rng(1)
+    upstream = moved(cp, [None if y is None else rng.normal(size=y.shape).astype(dtype) for y in results[:3]])
+    weight = cp.asarray(arrays[1])
+    for given in (upstream, [upstream[0], None, None], [None, upstream[1], None]):
+        found = recurrent.recurrence_grad(*given, weight, *results[3:], **attributes)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recurrent, "_SMALL", 0)
+            expected = recurrent.recurrence_grad(*given, weight, *results[3:], **attributes)
+        for got, want in zip(found, expected, strict=True):
+            assert (got is None) == (want is None)
+            if want is not None:
+                np.testing.assert_allclose(got.get(), want.get(), rtol=tolerance, atol=tolerance)
+
+
 def test_other_shapes_of_the_same_rows(recurrent, cp):
     for mode in ("LSTM", "GRU"):
         arrays, attributes = data(mode, 5, (3, 3), False, True)
