@@ -23,6 +23,8 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `modules`: helpers of `torch.nn.modules` that libraries import.
 `arguments`: how the arguments of `to` are read.
 `tensorboard`: `torch.utils.tensorboard`.
+`contexts`: switches that libraries derive theirs from.
+`results`: `torch.return_types`.
 `collate`: what libraries take from the module of `default_collate`.
 """
 from __future__ import annotations
@@ -47,9 +49,10 @@ torch.library library
 torch.multiprocessing processes
 torch.nn.modules.utils modules
 torch.optim.optimizer optimizer
+torch.return_types results
 torch.serialization pickles
 torch.storage storage
-torch.utils._foreach_utils optimizer
+torch.utils._contextlib contexts
 torch.utils.data._utils.collate collate
 torch.version version
 """)
@@ -108,6 +111,11 @@ torch.serialization.load files:load
 torch.serialization.save files:save
 torch.torch_version.TorchVersion version:TorchVersion
 torch.types._Number internals:_Number
+torch.utils._foreach_utils._device_has_foreach_support optimizer:_device_has_foreach_support
+torch.utils._foreach_utils._get_foreach_kernels_supported_devices optimizer:_get_foreach_kernels_supported_devices
+torch.utils._foreach_utils._get_fused_kernels_supported_devices optimizer:_get_fused_kernels_supported_devices
+torch.utils._foreach_utils._group_tensors_by_device_and_dtype optimizer:_group_tensors_by_device_and_dtype
+torch.utils._foreach_utils._has_foreach_support optimizer:_has_foreach_support
 torch.utils.model_zoo.tqdm hub:tqdm
 """)
 #: Objects that are modules.

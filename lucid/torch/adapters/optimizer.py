@@ -5,9 +5,9 @@ from typing import Any
 
 import lucid
 
-__all__ = ["_default_to_fused_or_foreach", "_device_has_foreach_support", "_get_capturable_supported_devices",
+__all__ = ["_default_to_fused_or_foreach", "_get_capturable_supported_devices",
            "_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices", "_get_scalar_dtype", "_get_value",
-           "_group_tensors_by_device_and_dtype", "_has_foreach_support", "_stack_if_compiling", "_to_scalar", "_view_as_real"]
+           "_stack_if_compiling", "_to_scalar", "_view_as_real"]
 
 
 def _get_value(x: Any) -> Any:

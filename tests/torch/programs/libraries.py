@@ -1,8 +1,13 @@
 """What libraries take from PyTorch beside its public names gives PyTorch's values."""
+import os
+
 import torch
+from torch.distributed._composable.fsdp import FSDPModule
+from torch.distributed._tensor.experimental import implicit_replication
 from torch.distributions.transforms import _sum_rightmost
 from torch.distributions.utils import _standard_normal
 from torch.nn import init
+from torch.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager
 from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype, _has_foreach_support
 from torch.utils.data import DataLoader, default_collate
 from torch.utils.data._utils.collate import collate, collate_tensor_fn, default_collate_fn_map
@@ -59,4 +64,49 @@ default_collate_fn_map[Named] = collate_named
 for batch in (default_collate(samples), next(iter(DataLoader(samples, batch_size=2)))):
     assert batch["a"][0] == "named" and batch["a"][1].shape == (2, 2) and batch["b"].tolist() == [1, 1]
 assert collate([("a", 1), ("b", 2)], collate_fn_map={object: lambda batch, *, collate_fn_map: batch}) == [("a", 1), ("b", 2)]
+
+# classes of results, and where PyTorch is
+pair = torch.tensor([3.0, 1.0]).sort()
+assert isinstance(pair, torch.return_types.sort) and not isinstance(pair, torch.return_types.aminmax)
+assert isinstance(torch.linalg.qr(torch.eye(2)), torch.return_types.linalg_qr) and os.path.isfile(torch.__file__)
+
+# switches that are derived from PyTorch's
+log = []
+
+
+class Switch(_DecoratorContextManager):
+    def __init__(self, value):
+        self.value = value
+
+    def __enter__(self):
+        log.append(self.value)
+
+    def __exit__(self, *exception):
+        log.append(-self.value)
+
+    def clone(self):
+        return Switch(self.value)
+
+
+class Plain(_NoParamDecoratorContextManager):
+    def __enter__(self):
+        log.append("plain")
+
+    def __exit__(self, *exception):
+        pass
+
+
+@Switch(2)
+def steps():
+    yield len(log)
+    yield len(log)
+
+
+with Switch(1):
+    pass
+assert list(steps()) == [3, 5] and log == [1, -1, 2, -2, 2, -2, 2, -2] and Plain(lambda: log[-1])() == "plain"
+
+# what is asked of tensors of several processes
+with implicit_replication():
+    assert not isinstance(torch.nn.Linear(1, 1), FSDPModule)
 print("done")
