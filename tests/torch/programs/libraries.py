@@ -109,4 +109,8 @@ assert list(steps()) == [3, 5] and log == [1, -1, 2, -2, 2, -2, 2, -2] and Plain
 # what is asked of tensors of several processes
 with implicit_replication():
     assert not isinstance(torch.nn.Linear(1, 1), FSDPModule)
+# the end of a graph
+leaf = torch.ones(2, requires_grad=True)
+end = leaf.exp().grad_fn.next_functions[0][0]
+assert type(end).__name__ == "AccumulateGrad" and end.variable is leaf
 print("done")
