@@ -109,6 +109,7 @@ torch.onnx.operators.shape_as_tensor root:_shape_as_tensor
 torch.serialization.DEFAULT_PROTOCOL internals:DEFAULT_PROTOCOL
 torch.serialization.load files:load
 torch.serialization.save files:save
+torch.storage._load_from_bytes storage:_load_from_bytes
 torch.torch_version.TorchVersion version:TorchVersion
 torch.types._Number internals:_Number
 torch.utils._foreach_utils._device_has_foreach_support optimizer:_device_has_foreach_support
