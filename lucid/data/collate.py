@@ -8,11 +8,51 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
+from .._namespace.lazy import load
 from ..ops.creation.creation import as_tensor, tensor
 from ..ops.manipulation.joining import stack
 from ..tensor import Tensor
 
 Collate = Callable[[Any], Any]
+
+
+def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """The tensors of a batch, stacked as their class says."""
+    stacked: Tensor = load("lucid:stack")(batch)
+    return stacked
+
+
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """The arrays of a batch as one tensor."""
+    if batch[0].dtype.kind in "SaUO":
+        raise _unknown(batch[0].dtype)
+    return stack([as_tensor(item, device="cpu") for item in batch])
+
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """NumPy's numbers as a vector of their dtype."""
+    return stack([as_tensor(item, device="cpu") for item in batch])
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """Python's numbers as a vector of float64."""
+    return tensor(batch, dtype=_dtypes.float64, device="cpu")
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """Whole numbers as a vector of int64, truth values as one of bool."""
+    return tensor(batch, device="cpu")
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Texts as they are."""
+    return batch
+
+
+#: How `default_collate` makes a batch of what has a type; libraries add theirs.
+default_collate_fn_map: dict[Any, Callable[..., Any]] = {
+    Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn, (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn, int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn}
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -26,28 +66,33 @@ def default_collate(batch: Sequence[Any]) -> Any:
     >>> lucid.data.default_collate([(1, 2.0), (3, 4.0)])
     [Tensor([1, 3], requires_grad=False), Tensor([2.0, 4.0], dtype=float64, requires_grad=False)]
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        return stack(batch)
-    if isinstance(first, (np.ndarray, np.generic)):
-        if first.dtype.kind in "SaUO":
-            raise _unknown(first.dtype)
-        return stack([as_tensor(item, device="cpu") for item in batch])
-    if isinstance(first, float):
-        return tensor(batch, dtype=_dtypes.float64, device="cpu")
-    if isinstance(first, int):
-        return tensor(batch, device="cpu")
-    if isinstance(first, (str, bytes)):
-        return batch
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
+    """A batch as by `default_collate`, where `collate_fn_map` has the functions for types or tuples of types.
+
+    The type of the first sample counts, then the first entry that it is derived from. A function gets the batch and the map by
+    the keyword `collate_fn_map`.
+
+    >>> from lucid.data.collate import collate
+    >>> collate([("a", 1), ("b", 2)], collate_fn_map={str: lambda batch, **_: "".join(batch), int: lambda batch, **_: sum(batch)})
+    ['ab', 3]
+    """
+    first, given = batch[0], collate_fn_map or {}
+    function = given.get(type(first)) or next((given[kind] for kind in given if isinstance(first, kind)), None)
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _like_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
+        columns = {key: [sample[key] for sample in batch] for key in first}
+        return _like_mapping(first, {key: collate(column, collate_fn_map=collate_fn_map) for key, column in columns.items()})
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        items = [collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)]
         if isinstance(first, tuple):
-            return type(first)(*columns) if hasattr(first, "_fields") else columns
-        return _like_sequence(first, columns)
+            return type(first)(*items) if hasattr(first, "_fields") else items
+        return _like_sequence(first, items)
     raise _unknown(type(first))
 
 

@@ -5,6 +5,7 @@ with its objects. Without such classes and modes no call takes longer.
 
 `state`: modes that are on, and what is disabled.
 `dispatch`: who answers for a call.
+`arguments`: what those get of it.
 `functions`: what can be overridden, and names.
 `switching`: how calls come here.
 `modes`: contexts that see all calls.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..tensor import Tensor
+from .arguments import handed_on
 from .state import EVERYTHING, NOTHING, WithoutMode, implementation, overriding, state
 
 _PLAIN = frozenset((Tensor, int, float, bool, complex, str, type(None), slice, type(Ellipsis)))
@@ -41,6 +42,7 @@ def overloaded(values: Iterable[Any]) -> list[Any]:
 
 def answer(public: Callable[..., Any], values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the mode, or the first class that does not say NotImplemented, makes of a call. Raises TypeError if none does."""
+    args, kwargs = handed_on(public, args, kwargs)
     types = tuple(map(type, values))
     now = state.get()
     mode = now.modes[-1] if now.modes and now.disabled != EVERYTHING else None

@@ -13,6 +13,7 @@ from typing import Any
 
 from .._namespace import interception
 from ..tensor import Tensor
+from .arguments import parameters
 from .dispatch import answer, call, overloaded, relevant
 from .functions import STANDS_FOR, methods, properties, spaces, tensor_attributes
 from .state import overriding
@@ -87,6 +88,7 @@ def _switch() -> None:
     global _on
     if _on == (_users > 0):
         return
+    parameters()  # before the functions have others
     _on = not _on
     for function, (own, handler) in _public_functions().items():
         function.__setstate__((handler if _on else own, (), {}, function.__dict__))

@@ -90,12 +90,16 @@ torch.distributed false: is_ucc_available is_xccl_available
 torch.distributed type: ProcessGroup DeviceMesh Store Work
 torch.distributed.device_mesh type: DeviceMesh
 torch.distributed.tensor type: DTensor Shard Replicate Partial Placement
+torch.distributed._tensor type: DTensor Shard Replicate Partial Placement
+torch.distributed._tensor.experimental context: implicit_replication
+torch.distributed._composable.fsdp type: FSDPModule
 torch.distributed.fsdp type: FullyShardedDataParallel FSDPModule
 torch.distributed.algorithms.join type: Join Joinable JoinHook
 torch.nn.common_types any: _size_1_t _size_2_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_t _size_2_opt_t
 torch.nn.common_types any: _size_3_opt_t _size_any_opt_t _ratio_2_t _ratio_3_t _ratio_any_t _tensor_list_t
 torch.nn.common_types any: _maybe_indices_t
 torch.optim.optimizer any: ParamsT
+torch.utils.data.dataloader any: _collate_fn_t _worker_init_fn_t
 torch.optim.optimizer type: _RequiredParameter
 torch.optim.optimizer identity: _use_grad_for_differentiable _disable_dynamo_if_unsupported
 torch.utils._pytree any: Context DumpableContext FlattenFunc UnflattenFunc FlattenFn UnflattenFn

@@ -54,6 +54,9 @@ class _Kind(type):
     def __bool__(cls) -> bool:
         refuse_use(cls._full)  # it may be a number or a flag in PyTorch
 
+    def __str__(cls) -> str:
+        return cls._full  # dtypes are looked up by it
+
     def __repr__(cls) -> str:
         return f"<{cls._full}, which lucid does not have>"
 

@@ -62,6 +62,8 @@ def test_vectors(device):
     check_derivatives(F.pairwise_distance, device, a, b[0])
     same_as_torch(lambda t, F, x: F.normalize(x, 1, 0), a, device=device)
     same_as_torch(lambda t, F, x: F.normalize(x * 0), a, device=device)
+    out = lucid.empty(0, device=device)
+    assert F.normalize(lucid.tensor([[3.0, 4.0]], device=device), out=out) is out and out.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]]
     same_as_torch(lambda t, F, x, y: F.cosine_similarity(x, y[0], -1), a, b, device=device)
     same_as_torch(lambda t, F, x, y: F.cosine_similarity(x, y * 0), a, b, device=device)
     same_as_torch(lambda t, F, x, y: F.pairwise_distance(x, y, 1, keepdim=True), a, b, device=device)

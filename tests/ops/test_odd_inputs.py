@@ -167,7 +167,7 @@ def test_nothing_in_the_place_of_something(device: str) -> None:
     x = lucid.ones(1, 2, 1, device=device)
     assert x.squeeze(()).shape == (1, 2, 1)
     assert lucid.diff(x, 0, prepend=x).shape == (1, 2, 1)
-    assert lucid.broadcast_shapes((5, 1), 3) == (5, 3)
+    assert lucid.broadcast_shapes((5, 1), 3) == (5, 3) and isinstance(lucid.broadcast_shapes(), lucid.Size)
     assert (lucid.ones(5, 4, 0, device=device) @ lucid.ones(0, 3, device=device)).tolist() == [[[0] * 3] * 4] * 5
     counts, edges = lucid.histogram(lucid.ones(0, device=device), 2)
     assert counts.tolist() == [0, 0] and edges.tolist() == [0, 0.5, 1]

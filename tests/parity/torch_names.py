@@ -22,17 +22,20 @@ SKIPPED = """ao.ns ao.pruning ao.quantization. ao.nn contrib distributed. export
     utils.hipify utils.jit utils.model_dump utils.serialization utils.tensorboard utils.viz utils.cpp_extension utils.flop
     utils.module_tracker xpu. mtia. mps.""".split()
 KEPT = """_C _VF _custom_ops __config__ _utils _tensor _tensor_str _jit_internal _compile _dynamo _dynamo.eval_frame _dynamo.utils _dynamo.config
-    _dynamo.external_utils _dynamo._trace_wrapped_higher_order_op _subclasses _subclasses.fake_tensor _functorch _functorch.apis
+    _dynamo.external_utils _dynamo._trace_wrapped_higher_order_op _subclasses _subclasses.fake_tensor _functorch
+    _functorch.apis distributed._composable.fsdp distributed._tensor distributed._tensor.experimental return_types
     _higher_order_ops _higher_order_ops.associative_scan _inductor _inductor.config distributed.nn distributed.nn.functional
     distributed.fsdp distributed.tensor distributed.tensor.parallel distributed.device_mesh distributed.rpc distributed.optim distributed.algorithms
     distributed.algorithms.join distributed.checkpoint distributed.checkpoint.state_dict distributed.distributed_c10d
     fx.experimental.proxy_tensor fx.experimental.symbolic_shapes jit._script jit._trace jit.annotations
     multiprocessing.reductions multiprocessing.spawn nn.parallel._functions onnx.operators onnx.symbolic_helper onnx.symbolic_opset11
     optim._functional optim._multi_tensor utils._pytree utils._python_dispatch utils._foreach_utils utils._contextlib utils.cpp_extension
-    utils._device utils.flop_counter utils.tensorboard utils.data._utils utils.data._utils.collate package nn.quantized profiler.profiler""".split()
+    utils._device utils.flop_counter utils.tensorboard utils.data._utils utils.data._utils.collate
+    package nn.quantized profiler.profiler""".split()
 #: Where names with an underscore count too: programs ask for them.
 PRIVATE = ("torch", "torch._tensor", "torch._tensor_str", "torch._utils", "torch.nn", "torch.optim", "torch.autograd", "torch.utils.data",
-           "torch.utils._pytree", "torch.distributions", "torch.overrides", "torch.types", "torch.hub", "torch.linalg", "torch.cuda")
+           "torch.utils._pytree", "torch.distributions", "torch.overrides", "torch.types", "torch.hub", "torch.linalg", "torch.cuda",
+           "torch.utils._contextlib", "torch.utils._foreach_utils")
 
 
 def _modules() -> set[str]:

@@ -24,3 +24,14 @@ def test_modules(writes, reads, tmp_path: pathlib.Path) -> None:
     for step, action in ((writes, "save"), (reads, "load")):
         done = step(*((PROGRAM,) if step is run else ()), action, tmp_path)
         assert done.stdout.endswith("done\n"), done.stderr[-3000:]
+
+
+@pytest.mark.torch
+def test_plain_pickle_of_pytorch(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("torch")
+    write = ("import pickle, sys, torch; x = torch.arange(6.0).view(2, 3); "
+             "pickle.dump([x.T, x[1], torch.nn.Parameter(x)], open(sys.argv[1], 'wb'))")
+    subprocess.run([sys.executable, "-c", write, tmp_path / "tensors"], check=True, timeout=240)
+    done = run("-c", "import pickle, sys, torch; x, y, p = pickle.load(open(sys.argv[1], 'rb')); "
+               "print(x.tolist(), y.tolist(), type(p) is torch.nn.Parameter and p.requires_grad)", tmp_path / "tensors")
+    assert done.stdout == "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] [3.0, 4.0, 5.0] True\n", done.stderr[-3000:]

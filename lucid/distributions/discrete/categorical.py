@@ -102,7 +102,7 @@ class Categorical(Distribution):
         value, logits = value.long(), self.logits
         shape = value.shape
         if shape != logits.shape[:-1]:
-            shape = Size(lucid.broadcast_shapes(shape, logits.shape[:-1]))
+            shape = lucid.broadcast_shapes(shape, logits.shape[:-1])
             value, logits = value.expand(shape), logits.expand((*shape, logits.shape[-1]))
         return logits.gather(-1, value.unsqueeze(-1)).squeeze(-1)
 

@@ -111,7 +111,7 @@ class MultivariateNormal(OfCovariance):
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = given_matrix({"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix,
                                      "scale_tril": scale_tril})
-        batch_shape = Size(lucid.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
+        batch_shape = lucid.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)

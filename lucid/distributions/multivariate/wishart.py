@@ -57,7 +57,7 @@ class Wishart(OfCovariance, ExponentialFamily):
         name, matrix = given_matrix(matrices)
         if isinstance(df, int | float):
             df = lucid.tensor(float(df), dtype=matrix.dtype, device=matrix.device)
-        batch_shape = Size(lucid.broadcast_shapes(matrix.shape[:-2], df.shape))
+        batch_shape = lucid.broadcast_shapes(matrix.shape[:-2], df.shape)
         event_shape = matrix.shape[-2:]
         self.df = df.expand(batch_shape)
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))

@@ -8,7 +8,7 @@ from typing import Any
 from ..._namespace.foreign import asked, asks
 from ...autograd.calls import view_op
 from ...autograd.op import Vjp
-from ...tensor import Tensor
+from ...tensor import Size, Tensor
 from .._methods import register
 from .._operands import integers, reduce_to, require_tensors
 
@@ -93,13 +93,13 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(expand(t, shape) for t in given)
 
 
-def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that tensors of these shapes have together; a number is the shape of a vector.
 
     Raises RuntimeError if they do not broadcast.
 
     >>> lucid.broadcast_shapes((2, 1), (3,))
-    (2, 3)
+    lucid.Size([2, 3])
     """
     given = [(shape,) if isinstance(shape, int) else shape for shape in shapes]
     rank = max((len(s) for s in given), default=0)
@@ -110,7 +110,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
                 raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape: "
                                    f"{[list(s) for s in given]}")
             result[i] = n if n != 1 else result[i]
-    return tuple(result)
+    return Size(result)
 
 
 register(__name__)

@@ -19,6 +19,7 @@ from ...autograd.inplace import increment
 from ...autograd.op import Vjp
 from ...tensor import Tensor, record_update
 from .._operands import require_tensor
+from ..elementwise.arithmetic import div
 from .activation import require_floating
 
 __all__ = ()  # functions of nn.functional only
@@ -293,7 +294,7 @@ def require_matching_dtypes(name: str, input: Tensor, parameters: list[Tensor | 
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
-    """`input` divided by its `p`-norm along `dim`, which counts as at least `eps`.
+    """`input` divided by its `p`-norm along `dim`, which counts as at least `eps`; written to `out` where one is given.
 
     >>> F.normalize(lucid.tensor([[3.0, 4.0], [0.0, 0.0]]))
     Tensor([[0.6, 0.8],
@@ -302,7 +303,5 @@ def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: 
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{type_name(input.dtype)}")
-    if out is not None:
-        raise NotImplementedError("normalize: out is not supported; assign the result")
     length = input.norm(p, dim, keepdim=True).clamp(min=eps)
-    return input / length
+    return div(input, length, out=out)

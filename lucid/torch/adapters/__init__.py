@@ -3,6 +3,7 @@
 A module serves the names in its `__all__` for one module of PyTorch. They are imported with the first name that is asked for.
 
 `root`: `torch` itself.
+`functions`: its private functions that libraries call.
 `files`: `torch.save` and `torch.load`, whose files are PyTorch's by default.
 `pickles`: files that hold more than tensors and plain containers.
 `internals`: `torch._C` and other private modules.
@@ -22,6 +23,8 @@ A module serves the names in its `__all__` for one module of PyTorch. They are i
 `modules`: helpers of `torch.nn.modules` that libraries import.
 `arguments`: how the arguments of `to` are read.
 `tensorboard`: `torch.utils.tensorboard`.
+`contexts`: switches that libraries derive theirs from.
+`results`: `torch.return_types`.
 `collate`: what libraries take from the module of `default_collate`.
 """
 from __future__ import annotations
@@ -46,8 +49,10 @@ torch.library library
 torch.multiprocessing processes
 torch.nn.modules.utils modules
 torch.optim.optimizer optimizer
+torch.return_types results
 torch.serialization pickles
 torch.storage storage
+torch.utils._contextlib contexts
 torch.utils.data._utils.collate collate
 torch.version version
 """)
@@ -81,6 +86,20 @@ torch.save files:save
 torch._utils._rebuild_meta_tensor_no_storage pickles:_rebuild_meta_tensor_no_storage
 torch._utils._rebuild_parameter pickles:_rebuild_parameter
 torch._utils._rebuild_tensor_v2 pickles:_rebuild_tensor_v2
+torch._cast_Byte functions:_cast_Byte
+torch._cast_Char functions:_cast_Char
+torch._cast_Double functions:_cast_Double
+torch._cast_Float functions:_cast_Float
+torch._cast_Half functions:_cast_Half
+torch._cast_Int functions:_cast_Int
+torch._cast_Long functions:_cast_Long
+torch._cast_Short functions:_cast_Short
+torch._convert_indices_from_coo_to_csr functions:_convert_indices_from_coo_to_csr
+torch._convert_indices_from_csr_to_coo functions:_convert_indices_from_csr_to_coo
+torch._segment_reduce functions:_segment_reduce
+torch.distributions.transforms._sum_rightmost functions:_sum_rightmost
+torch.distributions.utils._sum_rightmost functions:_sum_rightmost
+torch.distributions.utils._standard_normal functions:_standard_normal
 torch.amp.autocast_mode.autocast root:_autocast
 torch.backends.cpu.get_cpu_capability backends:get_cpu_capability
 torch.nn.modules.module._WrappedHook modules:_WrappedHook
@@ -90,8 +109,14 @@ torch.onnx.operators.shape_as_tensor root:_shape_as_tensor
 torch.serialization.DEFAULT_PROTOCOL internals:DEFAULT_PROTOCOL
 torch.serialization.load files:load
 torch.serialization.save files:save
+torch.storage._load_from_bytes storage:_load_from_bytes
 torch.torch_version.TorchVersion version:TorchVersion
 torch.types._Number internals:_Number
+torch.utils._foreach_utils._device_has_foreach_support optimizer:_device_has_foreach_support
+torch.utils._foreach_utils._get_foreach_kernels_supported_devices optimizer:_get_foreach_kernels_supported_devices
+torch.utils._foreach_utils._get_fused_kernels_supported_devices optimizer:_get_fused_kernels_supported_devices
+torch.utils._foreach_utils._group_tensors_by_device_and_dtype optimizer:_group_tensors_by_device_and_dtype
+torch.utils._foreach_utils._has_foreach_support optimizer:_has_foreach_support
 torch.utils.model_zoo.tqdm hub:tqdm
 """)
 #: Objects that are modules.

@@ -16,6 +16,7 @@ __all__ = [
     "_VariableFunctions",
     "_VariableFunctionsClass",
     "_flatten_dense_tensors",
+    "_get_default_device",
     "_get_privateuse1_backend_name",
     "_infer_size",
     "_unflatten_dense_tensors",
@@ -67,6 +68,11 @@ class DispatchKeySet(frozenset[DispatchKey]):
 def _get_privateuse1_backend_name() -> str:
     """The name of the device that extensions may bring."""
     return "privateuseone"
+
+
+def _get_default_device() -> str:
+    """The kind of device that tensors are made on when none is named."""
+    return lucid.get_default_device().type
 
 
 def _infer_size(a: Any, b: Any) -> Any:

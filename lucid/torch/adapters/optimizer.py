@@ -1,4 +1,4 @@
-"""What optimizers of other libraries take from `torch.optim.optimizer`."""
+"""What optimizers of other libraries take from `torch.optim.optimizer` and `torch.utils._foreach_utils`."""
 from __future__ import annotations
 
 from typing import Any
@@ -43,6 +43,37 @@ def _get_foreach_kernels_supported_devices() -> list[str]:
 def _get_fused_kernels_supported_devices() -> list[str]:
     """The devices with steps in one kernel."""
     return ["cuda", "cpu"]
+
+
+def _device_has_foreach_support(device: lucid.device) -> bool:
+    """Whether functions of many tensors are for tensors on `device`."""
+    return device.type in ("cpu", "cuda")
+
+
+def _has_foreach_support(tensors: list[Any], device: lucid.device) -> bool:
+    """Whether functions of many tensors are for these, which are None or on `device`."""
+    return _device_has_foreach_support(device) and all(tensor is None or type(tensor) is lucid.Tensor for tensor in tensors)
+
+
+def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+    """Lists of tensors of the same lengths, split by the device and the dtype of the tensors in the first.
+
+    Gives lists of lists as before, with the indices that the tensors had, which are empty unless `with_indices`.
+    """
+    first = tensorlistlist[0] if tensorlistlist else []
+    if not first:
+        raise RuntimeError("The first list must have tensors")
+    if any(len(tensors) not in (0, len(first)) for tensors in tensorlistlist):
+        raise RuntimeError("Tensors must be in lists of the same length")
+    groups: dict[Any, Any] = {}
+    for index, tensor in enumerate(first):
+        lists, indices = groups.setdefault((tensor.device, tensor.dtype), ([[] for _ in tensorlistlist], []))
+        for group, tensors in zip(lists, tensorlistlist, strict=True):
+            if tensors:
+                group.append(tensors[index])
+        if with_indices:
+            indices.append(index)
+    return groups
 
 
 def _to_scalar(x: Any) -> Any:

@@ -18,9 +18,10 @@ from ..dtypes import (
     result_type,
 )
 
-__all__ = ["__version__", "dtype", "finfo", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
+__all__ = ["__file__", "__version__", "dtype", "finfo", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
            "get_default_dtype", "promote_types", "result_type"]
 
+__file__ = lucid.__file__  # programs leave out the frames of the folder that it is in
 __version__ = TorchVersion(VERSION)
 
 

@@ -1,6 +1,7 @@
 """`torch.UntypedStorage`: the bytes of a file, which readers of safetensors make tensors of."""
 from __future__ import annotations
 
+import io
 import os
 from typing import Any
 
@@ -69,3 +70,10 @@ class UntypedStorage(metaclass=_OfMemory):
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
         return self._bytes.tolist()
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """The memory of a tensor in a pickle that PyTorch wrote without `torch.save`."""
+    from .files import load
+
+    return load(io.BytesIO(b), weights_only=False)
