@@ -8,6 +8,7 @@
 `formulas`: activations and their gradients, each a formula.
 `recurrence`: the loop over time of recurrent networks, for both sides.
 `special_tables`: coefficients of the special functions, for both sides.
+`integers`: lengths divided and rounded up.
 `windows`: how many fit into a length, for both sides.
 `uniform_range`: constants of uniform random numbers, for both sides.
 `tf32`: whether float32 may be computed as TF32 on a GPU.

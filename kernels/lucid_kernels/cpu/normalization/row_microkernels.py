@@ -16,9 +16,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES, WIDE
-from ..simd.ir import Vectors, data_of, gep
+from ..simd.ir import Vectors, data_of, gep, shuffle
 from ..simd.nontemporal import emit_row
 
 # Rows of a block: 4 of the gradient have 16 scalars in registers, and 8 sums.
@@ -48,9 +48,9 @@ class Block:
     ) -> None:
         self.builder, self.rows, self.count = builder, rows, count
         self.vectors = vectors_of(context, builder, array_type)
-        self.lanes = ir.Constant(I64, self.vectors.type.count)
-        self.offsets = [builder.add(start, builder.mul(pitch, ir.Constant(I64, r))) for r in range(rows)]
-        self.next = builder.mul(pitch, ir.Constant(I64, rows))
+        self.lanes = constant(self.vectors.type.count)
+        self.offsets = [builder.add(start, builder.mul(pitch, constant(r))) for r in range(rows)]
+        self.next = builder.mul(pitch, constant(rows))
 
     def of(self, pointer: Any) -> list[Any]:
         """The starts of the rows in the array at `pointer`."""
@@ -75,9 +75,9 @@ class Block:
         """Emit body(column, mask) for the whole vectors, with None for the mask, and once for the rest."""
         rest = self.builder.urem(self.count, self.lanes)
         whole = self.builder.sub(self.count, rest)
-        with cgutils.for_range_slice(self.builder, ir.Constant(I64, 0), whole, self.lanes, intp=I64) as (column, _):
+        with cgutils.for_range_slice(self.builder, constant(0), whole, self.lanes, intp=I64) as (column, _):
             body(column, None)
-        with self.builder.if_then(self.builder.icmp_signed(">", rest, ir.Constant(I64, 0))):
+        with self.builder.if_then(self.builder.icmp_signed(">", rest, constant(0))):
             body(whole, self.vectors.first(rest))
 
     def pairs_of_columns(self, body: Callable[[Any, Any, int], None], twice: bool = False) -> None:
@@ -86,12 +86,12 @@ class Block:
         With `twice` the last elements come again in a whole vector, if there are so many: AVX2's masked store is microcode on
         AMD's processors.
         """
-        builder, lanes, zero = self.builder, self.lanes, ir.Constant(I64, 0)
-        paired = builder.and_(self.count, ir.Constant(I64, -2 * self.vectors.type.count))
-        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, ir.Constant(I64, 2)), intp=I64) as (column, _):
+        builder, lanes, zero = self.builder, self.lanes, constant(0)
+        paired = builder.and_(self.count, constant(-2 * self.vectors.type.count))
+        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, constant(2)), intp=I64) as (column, _):
             body(column, None, 0)
             body(builder.add(column, lanes), None, 1)
-        whole = builder.and_(self.count, ir.Constant(I64, -self.vectors.type.count))
+        whole = builder.and_(self.count, constant(-self.vectors.type.count))
         with builder.if_then(builder.icmp_signed(">", whole, paired)):
             body(paired, None, 0)
         rest = builder.sub(self.count, whole)
@@ -118,13 +118,12 @@ class Block:
     def sums(self, slots: list[Any]) -> Any:
         """The sums of the lanes of each slot, as a vector in float64 with as many lanes as there are slots."""
         (sums,) = self.vectors.sums([self.builder.load(slot) for slot in slots])
-        order = ir.Constant(ir.VectorType(ir.IntType(32), len(slots)), list(range(len(slots))))
-        sums, double = self.builder.shuffle_vector(sums, sums, order), ir.VectorType(ir.DoubleType(), len(slots))
+        sums, double = shuffle(self.builder, sums, sums, range(len(slots))), ir.VectorType(ir.DoubleType(), len(slots))
         return sums if sums.type == double else self.builder.fpext(sums, double)
 
     def scalars(self, vector: Any) -> list[Any]:
         """The lanes of a vector in float64, rounded to the dtype of the rows."""
-        lanes = [self.builder.extract_element(vector, ir.Constant(I64, lane)) for lane in range(vector.type.count)]
+        lanes = [self.builder.extract_element(vector, constant(lane)) for lane in range(vector.type.count)]
         element = self.vectors.type.element
         return lanes if isinstance(element, ir.DoubleType) else [self.builder.fptrunc(lane, element) for lane in lanes]
 
@@ -137,8 +136,8 @@ class Block:
 def parts(context: Any, builder: ir.IRBuilder, block: Sequence[Any], body: Callable[[Block, Any], None]) -> None:
     """Emit body(part, column) for parts of a block, given by the arguments of `Block`, of `SUM_BLOCK` columns or what is left."""
     array_type, rows, start, pitch, count = block
-    step = ir.Constant(I64, SUM_BLOCK)
-    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (column, _):
+    step = constant(SUM_BLOCK)
+    with cgutils.for_range_slice(builder, constant(0), count, step, intp=I64) as (column, _):
         left = builder.sub(count, column)
         size = builder.select(builder.icmp_signed("<", left, step), left, step)
         body(Block(context, builder, array_type, rows, builder.add(start, column), pitch, size), column)
@@ -329,7 +328,7 @@ def _make_grad_means(rows: int) -> Any:
             parts(context, builder, rows_of_x, add)
             size = doubles(builder, rows, count)
             slope, *offset = (builder.fdiv(builder.load(slot), size) for slot in results)
-            zero = ir.Constant(I64, 0)
+            zero = constant(0)
             for vector in offset:
                 block.put(vector, offsets, zero)
             for r, number in enumerate(block.scalars(slope)):

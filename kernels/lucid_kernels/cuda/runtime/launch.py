@@ -23,6 +23,7 @@ from lucid_kernels.compilation_log import told_if_slow
 from lucid_kernels.cuda.runtime import ctype as _ctype
 from lucid_kernels.cuda.runtime import recording
 from lucid_kernels.cuda.runtime import source as _source
+from lucid_kernels.integers import ceil_div
 
 OPTIONS = ("-std=c++17",)
 BLOCK = 256
@@ -107,11 +108,6 @@ ctype = functools.cache(_ctype.ctype)  # a launch needs it: NumPy takes 1 us for
 
 
 # ------------------------------------------------------------------------------------------------------- geometry
-def ceil_div(a: int, b: int) -> int:
-    """`a / b`, rounded up."""
-    return -(-a // b)
-
-
 def multiprocessors() -> int:
     """Multiprocessors of the current device."""
     device = cupy.cuda.runtime.getDevice()
