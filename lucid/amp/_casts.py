@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._nodes import Leaf
 from ..autograd.grad_mode import mode as grad_mode
 from ..ops.nn.recurrent import Weights
 from ..tensor import Tensor
+from ..tensor.nodes import Leaf
 from ._state import casts, state
 
 Cast = Callable[[Tensor], Tensor]

@@ -17,11 +17,11 @@ from typing import Any, Literal, overload
 
 from .. import _clock as clock
 from .. import _recording, backends
-from .._nodes import GraphNode, Leaf, Retainer
 from .._writers import writes
 from ..backends import TABLES, versions
 from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Tensor, version_box, wrap
+from ..tensor.nodes import GraphNode, Leaf, Retainer
 from .accumulation import Pieces, SliceVjp, add_piece, plus, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from .._hooks import RemovableHandle
-from .._nodes import GraphNode as Node
 from ..tensor import Tensor, version_box
+from ..tensor.nodes import GraphNode as Node
 from .engine import Run, current_run
 from .node import GradientEdge
 from .saving import SavedCopies, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks

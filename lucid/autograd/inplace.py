@@ -7,11 +7,11 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._nodes import Leaf
 from .._writers import writes
 from ..backends import TABLES, run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
 from ..tensor import Tensor, Version, record_update, register_view, succeed, version_box, wrap
+from ..tensor.nodes import Leaf
 from .errors import explain, type_name
 from .grad_mode import GRAD, HOOKS, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode

@@ -20,9 +20,9 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._nodes import Leaf
 from ..backends import TABLES, as_array, storage
 from ..tensor import Tensor, mark_inference, register_view, version_box, wrap
+from ..tensor.nodes import Leaf
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, HOOKS, INFERENCE, LEVELS
 from .grad_mode import mode as grad_mode

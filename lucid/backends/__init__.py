@@ -23,6 +23,7 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `boxes`: whether parts of an array overlap.
 `sparse`: arrays in which only some elements are kept, on the devices of others.
 `storage`: arrays over one piece of memory.
+`wrapped_array`: the attributes of arrays that hold another one.
 `stored`, `stored_array`: unsigned integers and 8-bit floating-point numbers, of dtypes for storage.
 `pickling`: that memory in pickles, once for all tensors over it.
 `sharing`: where older pickles look for `storage` and `pickling`.

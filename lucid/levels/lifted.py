@@ -20,6 +20,7 @@ from .. import _clock as clock
 from .. import backends
 from ..backends import TABLES, Device
 from ..backends.stored_array import StoredArray
+from ..backends.wrapped_array import WrappedArray
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -77,45 +78,11 @@ class _Flags:
         return self.c_contiguous
 
 
-class Lifted:
-    """What both kinds have in common. `base` is the lifted array that a view is of."""
+class Lifted(WrappedArray):
+    """What both kinds have in common."""
 
-    __slots__ = ("__weakref__", "base", "level", "value")
-    __array_ufunc__ = None  # NumPy's functions refuse it, as they would an array on another device
-    value: Any
+    __slots__ = ("level",)
     level: Level
-    base: Lifted | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.value.shape
-        return shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        strides: tuple[int, ...] = self.value.strides
-        return strides
-
-    @property
-    def dtype(self) -> np.dtype:
-        dtype: np.dtype = self.value.dtype
-        return dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return int(self.value.dtype.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     @property
     def flags(self) -> Any:
@@ -128,9 +95,6 @@ class Lifted:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name}: Cannot access data pointer of Tensor that doesn't have storage. It is inside of a "
                              "function transform")
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise RuntimeError("a tensor inside of a function transform has no NumPy array")

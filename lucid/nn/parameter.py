@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from .. import _dtypes, backends
-from .._nodes import Leaf
 from ..autograd.grad_mode import enable_grad
 from ..backends import Device
 from ..backends.memory_format import preserve_format
 from ..ops import conversion
 from ..ops.creation.creation import empty
 from ..tensor import Tensor, Version, as_array, as_class, disabled_torch_function, register_view, version_box, wrap
+from ..tensor.nodes import Leaf
 
 _OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 
