@@ -45,7 +45,7 @@ def number(function: Callable[..., float], *args: Any) -> float:
     return function(*args) if recording is None else recording.host(function, args, {}, is_number=True)
 
 
-def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+def not_recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let replays call `function` itself: it reads and changes Python's state, such as learning rates and counts of steps."""
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:

@@ -32,7 +32,7 @@ def _show() -> None:
 
 
 @contextlib.contextmanager
-def told_if_slow(name: str) -> Iterator[None]:
+def log_if_slow(name: str) -> Iterator[None]:
     """Tell how long the block has compiled what is called `name`, if that is more than a second."""
     global _advised
     start = time.perf_counter()

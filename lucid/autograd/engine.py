@@ -284,7 +284,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     if inside is None:
                         inside = Composed()
                         careful = apart = True
-                    inside.meet(node.level)
+                    inside.enter(node.level)
             vjp = node.vjp
             if vjp is None:
                 raise RuntimeError(

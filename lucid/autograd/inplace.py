@@ -15,7 +15,7 @@ from ..tensor.nodes import Leaf
 from .errors import explain, type_name
 from .grad_mode import GRAD, HOOKS, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode
-from .levels import accommodated, lifted
+from .levels import add_tangents, lifted
 from .node import Node, check_inference
 from .op import Op
 from .overwrite import Overwriting, keep_elements, refuse_overlap, refuse_write
@@ -113,7 +113,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     if op.name != "fill" and 0 in array.strides:  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     if flags & LEVELS:
-        accommodated(target, others)
+        add_tangents(target, others)
         array = target._array
     arrays, tracked = [array], target._node is not None
     for t in others:
@@ -161,7 +161,7 @@ def store(target: Tensor, array: Any) -> None:
     if clock.any_guarded:
         refuse_write(target)
     if grad_mode.get() & LEVELS:
-        accommodated(target, (array,))
+        add_tangents(target, (array,))
     out = target._array
     if 0 in out.strides:
         refuse_overlap(out)

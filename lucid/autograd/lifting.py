@@ -123,7 +123,7 @@ def with_levels_of(x: Tensor, others: Sequence[Tensor]) -> Tensor:
     return wrap(array, Node("lift", lifted_parents([x._node], array), lambda g, y: (g,), False))
 
 
-def accommodate(target: Tensor, others: Sequence[Any]) -> None:
+def add_tangents(target: Tensor, others: Sequence[Any]) -> None:
     """Give `target`, which is about to be written in place, the tangents that it will need.
 
     Where other tensors see its memory nothing is done, and the write will be refused; so it is for the batch of `vmap`.

@@ -284,7 +284,7 @@ def symbolic_module() -> Any:
     return _use(symbolic)
 
 
-def held(array: Array) -> Array:
+def as_held(array: Array) -> Array:
     """The memory of `array` as a tensor holds it: with our object for its dtype, as a stored array if that is for storage.
 
     Raises TypeError for a dtype that we do not have.

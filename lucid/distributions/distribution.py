@@ -23,7 +23,7 @@ def _refuted(condition: Any, value: Tensor, place: str) -> bool:
     return not condition.is_meta and not bool(condition.all())
 
 
-@_recording.as_it_is
+@_recording.not_recorded
 def _require_everywhere(condition: Tensor, value: Tensor, place: str) -> None:
     if not condition.is_meta and not bool(condition.all()):
         raise ValueError(f"Expected {place} to satisfy its constraint, but found invalid values:\n{value}")

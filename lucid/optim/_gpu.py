@@ -52,7 +52,7 @@ def step(optimizer: Any, group: dict[str, Any], pairs: Pairs, number: int) -> Pa
     return left
 
 
-def step_again(optimizer: Any, group: dict[str, Any], collected: Collected) -> None:
+def repeat_step(optimizer: Any, group: dict[str, Any], collected: Collected) -> None:
     """Take the step that repeats the last one of `group`."""
     collected.step(_KERNEL, _attributes(optimizer, group, collected.columns[0][0]))
 

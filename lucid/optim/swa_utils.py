@@ -160,7 +160,7 @@ class AveragedModel(Module):
         """What the averaged copy of the model returns."""
         return self.module(*args, **kwargs)
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     @no_grad()
     def update_parameters(self, model: Module) -> None:
         """Take the present parameters of `model`, which may be on another device, into the average.

@@ -115,7 +115,7 @@ class Numbers:
         if not cupy.cuda.get_current_stream().is_capturing():
             words.store(self.array.view(np.int64), carried)
             return
-        words.store_at_once(self.array.view(np.int64), carried)
+        words.store_while_capturing(self.array.view(np.int64), carried)
 
 
 class _List:
@@ -148,7 +148,7 @@ class _List:
         self.strides.append(strides)
         self.parts.append(self.parts[-1] - (-size // _PART))
         addresses = [0 if array is None else (
-            array if _lies(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr for array in row]
+            array if _is_supported(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr for array in row]
         self.gradients.append(addresses.pop(1))
         self.addresses += [*addresses, *[0] * (1 + rule.moments - len(addresses))]
         if numbers:
@@ -232,7 +232,7 @@ class _List:
 @functools.lru_cache(256)
 def _numbers(numbers: tuple[float, ...], count: int) -> Any:
     """Numbers as a kernel gets them. The same ones are the same object, as long as they are few."""
-    return words.carried("d", numbers, count)
+    return words.struct_argument("d", numbers, count)
 
 
 def _but_gradients(arrays: Sequence[Any], width: int) -> list[Any]:
@@ -242,7 +242,7 @@ def _but_gradients(arrays: Sequence[Any], width: int) -> list[Any]:
     return kept
 
 
-def _lies(array: Any, dtype: Any, strides: tuple[int, ...] | None) -> bool:
+def _is_supported(array: Any, dtype: Any, strides: tuple[int, ...] | None) -> bool:
     """Whether the kernel can take `array` as it is: row-major, or as the parameter lies that has these `strides`."""
     return array.dtype == dtype and (array._c_contiguous if strides is None else array.strides == strides)
 

@@ -118,7 +118,7 @@ class Graph:
         """Capture what is asked for from now on. Raises CuPy's errors.
 
         What was asked for before is waited for: its memory may be free again, and tables are written there at once, in another
-        stream (`words.store_at_once`).
+        stream (`words.store_while_capturing`).
         """
         current = cupy.cuda.get_current_stream()
         if not (current.ptr and current.is_capturing()):

@@ -156,7 +156,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
                              "copy=None or copy=True.")
     array = dlpack.array_of(ext_tensor, copy, lambda source: backends.gpu_module().from_dlpack(source))
     backends.versions.share(array)
-    result = _finish(backends.held(array), False)
+    result = _finish(backends.as_held(array), False)
     return result if target is None or target == result.device else result.to(target)
 
 

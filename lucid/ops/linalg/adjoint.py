@@ -5,7 +5,7 @@ import functools
 import warnings
 from collections.abc import Callable
 
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.overwrite import mark_conjugate
 from ...tensor import Tensor
 from .._methods import register
@@ -25,7 +25,7 @@ def adjoint(input: Tensor) -> Tensor:
     if require_tensor("adjoint", input).ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if input.ndim == 0:
-        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=outside())
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=stacklevel())
         return input.conj()
     return mark(_matrices.adjoint)(input)
 

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes, _random
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.calls import single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import LEVELS
@@ -118,11 +118,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (3, 4):
         warnings.warn(f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
                       "future release. To retain the behavior and silence this warning, please use dropout instead.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     if ndim == 3:
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
                       "desired - input is interpreted as shape (N, C, L), where C is the channel dim. To maintain the 1D "
-                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=outside())
+                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=stacklevel())
     return feature_dropout(input, p, training, inplace)
 
 
@@ -138,7 +138,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (4, 5):
         warnings.warn(f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
                       "future release. To retain the behavior and silence this warning, please use dropout instead.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     if ndim == 4:
         result = feature_dropout(input.unsqueeze(0), p, training, inplace)
         return input if inplace else result.squeeze(0)

@@ -90,9 +90,9 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                     place = builder.add(builder.mul(builder.lshr(line, constant(1)), later_step), half)
                 vectors.prefetch(gep(builder, later, place), write=False, level=2)
                 if _IS_WIDE and PREFETCH_WITHIN:
-                    ask_next(step)
+                    prefetch_next(step)
 
-            def ask_next(step):
+            def prefetch_next(step):
                 """For a line of what the next block of rows writes, and for one of what it reads.
 
                 What is read goes to the L2 cache: rows may lie 4 KiB apart, where the L1 cache has room for those of one block

@@ -27,7 +27,7 @@ _HALF = 1 << 19
 # Vectors of a step of sums, each with sums of its own: an addition takes 3 or 4 cycles.
 _STEP = 2
 # Vectors whose lanes are summed in their own dtype before float64 takes over: each lane adds a dozen elements or two.
-_STRETCH = 16 * _STEP
+_TILE = 16 * _STEP
 _NONE, _ONE = constant(0), constant(1)
 #: Bytes of the memory for the sums of a channel: two vectors of float64 for the lanes of float32, and two of float32.
 SUM_BYTES = 6 * VECTOR_BYTES
@@ -152,9 +152,9 @@ class Channels:
     def two_sums(self, prepare: Callable[[Any], Term], memory: Any) -> None:
         """The sums of a and of b * c for each channel, where prepare(channel) gives a, b, c: memory[2 * k] and [2 * k + 1].
 
-        `memory` is float64, SUM_BYTES for each channel: for the sums of each lane, and those of a stretch.
+        `memory` is float64, SUM_BYTES for each channel: for the sums of each lane, and those of a tile.
         """
-        builder, stretch = self.builder, constant(_STRETCH * self.lanes)
+        builder, tile = self.builder, constant(_TILE * self.lanes)
         size = builder.mul(self.channels, constant(2 * self.lanes))
         buffer = builder.bitcast(gep(builder, memory, size), self.vectors.type.element.as_pointer())
         slots = [[cgutils.alloca_once(builder, self.vectors.type) for _ in range(_STEP)] for _ in range(2)]
@@ -162,14 +162,14 @@ class Channels:
         # The vectors of a short row are added to one sum, and each has but a few elements.
         least = constant(2 * _STEP * self.lanes)
         short = builder.icmp_signed("<=", self.length, least)
-        group = builder.udiv(stretch, builder.select(short, least, self.length))
+        group = builder.udiv(tile, builder.select(short, least, self.length))
         group = builder.select(builder.icmp_signed(">", group, _NONE), group, _ONE)
         with (
             cgutils.for_range_slice(builder, _NONE, self.samples, group, intp=I64) as (first, _),
-            cgutils.for_range_slice(builder, _NONE, self.length, stretch, intp=I64) as (column, _),
+            cgutils.for_range_slice(builder, _NONE, self.length, tile, intp=I64) as (column, _),
         ):
             cgutils.memset(builder, buffer, builder.mul(size, constant(self.size)), 0)
-            length = self._least(stretch, builder.sub(self.length, column))
+            length = self._least(tile, builder.sub(self.length, column))
             with cgutils.for_range(builder, self._least(group, builder.sub(self.samples, first))) as sample:
                 offset = builder.mul(builder.add(first, sample.index), self.pitch)
                 start = builder.add(builder.add(self.start, offset), column)

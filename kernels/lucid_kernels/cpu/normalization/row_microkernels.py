@@ -29,7 +29,7 @@ MOMENT_ROWS = 4
 SUM_BLOCK = 4096
 
 
-def given(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, number: int) -> Any:
+def optional_data(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, number: int) -> Any:
     """The pointer to the first element of an argument, None where that is None."""
     kind = signature.args[number]
     return None if kind is types.none else data_of(context, builder, kind, arguments[number])
@@ -164,7 +164,7 @@ def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
     signature = types.void(x, types.intp, types.intp, weight, bias, mean, x.dtype, y)
 
     def emit(context, builder, signature, arguments):
-        x, weight, bias, y = (given(context, builder, signature, arguments, i) for i in (0, 3, 4, 7))
+        x, weight, bias, y = (optional_data(context, builder, signature, arguments, i) for i in (0, 3, 4, 7))
         _, start, count, _, _, mean, rstd, _ = arguments
         x, y = (gep(builder, pointer, start) for pointer in (x, y))
         vectors = vectors_of(context, builder, signature.args[0])
@@ -197,7 +197,7 @@ def _make_moments(rows: int) -> Any:
         signature = types.void(x, integer, integer, integer, types.float64, mean, rstd, integer)
 
         def emit(context, builder, signature, arguments):
-            x, mean, rstd = (given(context, builder, signature, arguments, i) for i in (0, 5, 6))
+            x, mean, rstd = (optional_data(context, builder, signature, arguments, i) for i in (0, 5, 6))
             count, eps, first = arguments[3], arguments[4], arguments[7]
             rows_of_x = (signature.args[0], rows, *arguments[1:4])
             block = Block(context, builder, *rows_of_x)
@@ -257,7 +257,7 @@ def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, num
     signature = types.void(x, integer, integer, integer, weight, bias, mean, rstd, integer, y)
 
     def emit(context, builder, signature, arguments):
-        x, weight, bias, mean, rstd, y = (given(context, builder, signature, arguments, i) for i in (0, 4, 5, 6, 7, 9))
+        x, weight, bias, mean, rstd, y = (optional_data(context, builder, signature, arguments, i) for i in (0, 4, 5, 6, 7, 9))
         start, count, ahead, number = (arguments[i] for i in (1, 2, 3, 8))
         block = Block(context, builder, signature.args[0], 1, start, count, count)
         (source,), (target,), (scale,) = block.of(x), block.of(y), block.splats(rstd, number)
@@ -295,7 +295,7 @@ def _make_grad_means(rows: int) -> Any:
 
         def emit(context, builder, signature, arguments):
             g, x, weight, mean, rstd, dx, offsets, slopes = (
-                given(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 11))
+                optional_data(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 11))
             count, first = arguments[4], arguments[8]
             rows_of_x = (signature.args[1], rows, *arguments[2:5])
             block = Block(context, builder, *rows_of_x)
@@ -356,7 +356,7 @@ def _make_grad(rows: int, streaming: bool) -> Any:
 
         def emit(context, builder, signature, arguments):
             g, x, weight, mean, rstd, offsets, slopes, dx, dweight, dbias = (
-                given(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 12, 13, 14))
+                optional_data(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 12, 13, 14))
             first, place = arguments[8], arguments[11]
             block = Block(context, builder, signature.args[1], rows, *arguments[2:5])
             upstream, sources, targets = block.of(g), block.of(x), block.of(dx)

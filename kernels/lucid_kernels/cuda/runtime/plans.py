@@ -306,7 +306,7 @@ def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attribu
     before = driver.operations()
     with recording.Recorder(moves) as record:
         result = kernel(*arrays, **attributes)
-    if record.again:
+    if record.record_next:
         return result
     if len(plans) >= MOST_PLANS:
         plans.clear()

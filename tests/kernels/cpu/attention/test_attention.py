@@ -282,11 +282,11 @@ def test_products_leave_out_what_is_hidden(dtype, visible):
     beyond = np.arange(seen) >= visible + np.arange(rows)[:, None] // block * block + block - 1
     given = np.where(beyond, np.nan, below).astype(dtype)
     result = np.ones((rows, columns), dtype)
-    attention_products.add_seen(given, c, result, rows, seen, visible, 1, True, nothing)
+    attention_products.add_visible(given, c, result, rows, seen, visible, 1, True, nothing)
     np.testing.assert_allclose(result, 1 + below @ c, rtol=1e-4, atol=1e-4)
     given = np.where(np.arange(rows)[:, None] < np.arange(seen) // block * block - visible + 1, np.nan, below).astype(dtype)
     result = np.ones((seen, columns), dtype)
-    attention_products.add_seeing(given, c, result, seen, rows, visible, 1)
+    attention_products.add_visible_transposed(given, c, result, seen, rows, visible, 1)
     np.testing.assert_allclose(result, 1 + below.T @ c, rtol=1e-4, atol=1e-4)
 
 

@@ -54,7 +54,7 @@ def _make(adds: bool) -> Any:
             def vector(array: Any, place: Any) -> Any:
                 return gep(builder, array, builder.mul(place, constant(lanes)))
 
-            def ask_lines(address: Any, part: Any, lines: Any, write: bool) -> None:
+            def prefetch_lines(address: Any, part: Any, lines: Any, write: bool) -> None:
                 begin = builder.add(address, builder.mul(builder.mul(part, lines), constant(_LINE)))
                 with cgutils.for_range(builder, lines) as line:
                     prefetch_line(builder, builder.add(begin, builder.mul(line.index, constant(_LINE))), write)
@@ -105,8 +105,8 @@ def _make(adds: bool) -> Any:
             with cgutils.for_range(builder, rows) as loop:
                 run = gep(builder, runs, builder.shl(loop.index, constant(2)))
                 begin, end, place, length = (builder.load(gep(builder, run, i)) for i in range(4))
-                ask_lines(next_a, loop.index, a_lines, False)
-                ask_lines(next_b, loop.index, b_lines, not adds)
+                prefetch_lines(next_a, loop.index, a_lines, False)
+                prefetch_lines(next_b, loop.index, b_lines, not adds)
                 for size in range(1, RUN + 1):
                     with builder.if_then(builder.icmp_signed("==", length, constant(size))):
                         sum_run(begin, end, place, size)

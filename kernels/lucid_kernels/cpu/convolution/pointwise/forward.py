@@ -36,7 +36,7 @@ from ...simd.pointer import moved, pointer
 from ..direct.microkernels import VECTORS
 from ..direct.packed_weight import MOST_POSITIONS
 from ..direct.parts import grad_input_of_one_tap
-from ..im2row import thinned
+from ..im2row import subsampled
 from ..problem import Problem
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
@@ -140,7 +140,7 @@ def grad_input_why_not(problem: Problem) -> str | None:
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, H, W) from x (N, C, H, W), contiguous, weight (O, C, 1, 1), of any strides, and bias (O,)."""
     plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
-    x = x if plain else thinned(x, window)
+    x = x if plain else subsampled(x, window)
     out_channels, channels = weight.shape[:2]
     width = PANEL_BYTES // x.itemsize
     rows = contiguous(weight.reshape(out_channels, channels))
