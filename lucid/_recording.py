@@ -1,5 +1,5 @@
-"""What tells a recorder of `lucid.compiler` about things that no kernel sees: random numbers taken, elements read by Python,
-arrays made of Python's numbers, and steps that a replay calls as they are.
+"""Tells the recorder of `lucid.compiler` what no kernel sees: random numbers taken, elements read by Python, arrays made of
+Python's numbers, and functions that a replay calls in place of recording them.
 """
 from __future__ import annotations
 

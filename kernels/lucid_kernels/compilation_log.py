@@ -1,4 +1,4 @@
-"""What compiles for more than a second says so, once it is done: else the first steps on a machine are silent for long.
+"""Log messages about compilations that took more than a second: else the first steps on a machine are silent for long.
 
 The first of a process is a warning of the logger `lucid`, which Python shows where nothing is set up; those after it are told at
 level INFO. LUCID_VERBOSE=1 shows all on the standard error output, LUCID_VERBOSE=0 none.

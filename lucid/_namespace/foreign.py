@@ -1,4 +1,4 @@
-"""Objects that are no tensors, of classes whose `__torch_function__` says what functions do with them.
+"""Deferring to the classes of arguments that are no tensors, whose `__torch_function__` says what functions do with them.
 
 No call looks for them: a function refuses them as it refuses others, with any error, and only then their class is asked. So the
 usual call pays for no check. Public functions, and methods of several tensors, have a `try` in a frame before them, that with the

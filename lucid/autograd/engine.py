@@ -1,7 +1,8 @@
 """Reverse-mode differentiation: `backward` and `grad`.
 
 Nodes are visited in reverse creation order with a heap, so a node is visited once, with its whole gradient. With
-`create_graph` the gradient rules are recorded like any other operations; without it nothing is.
+`create_graph` the gradient rules are recorded like any other operations; without it nothing is. Begin with `Run`, which makes
+one pass over the graph.
 """
 from __future__ import annotations
 

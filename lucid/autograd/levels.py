@@ -1,4 +1,4 @@
-"""What the engine and operations need where tensors may be of lifted arrays."""
+"""What the engine and operations call where tensors may hold lifted arrays, those of function transforms."""
 from __future__ import annotations
 
 from collections.abc import Sequence

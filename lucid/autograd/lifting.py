@@ -1,4 +1,4 @@
-"""Tensors into the levels of function transforms and out of them, as operations of the graph.
+"""Operations that take tensors into the levels of function transforms and out again, with their gradients.
 
 The graph is above all levels: what it records of an operation inside of a transform is recorded of lifted arrays. The gradient of
 a tensor from outside of `vmap` has to be summed over the batch: `lifted_parents` puts a node between what was recorded outside

@@ -1,13 +1,14 @@
-"""The dispatcher: the one place where a named operation meets an array.
+"""The dispatcher: the one place where the name of an operation and the type of an array choose a kernel.
 
 `run` looks the name up in the table of the array's type and calls the kernel; `create` does the same for operations that
-have no array to go by. Profilers, counters and recorders see every kernel call through `observe`.
+have no array to go by. Profilers, counters and recorders see every kernel call through `observe`. Begin with `run`, then
+`cpu.backend` and `cpu.elementwise`.
 
 `common`: what NumPy and CuPy compute alike.
 `cpu`, `gpu`, `meta`, `symbolic`: a table each; all but the first are imported with their first array.
 `elementwise`: a row for each elementwise operation, with all that is known of it.
 `families`: the other kernels that both sides have, imported on their first call.
-`merge`: a table from those of the modules; two entries of one name are an error.
+`merge`: joins the tables of modules; two entries of one name are an error.
 `sizes`: from how many elements our kernels are faster than NumPy.
 `half_precision`: float16 and bfloat16 are computed in float32.
 `explain`, `__main__`: which function computes an operation, and why.
@@ -19,7 +20,7 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `memory`: how much memory large CPU arrays use, and a limit for it.
 `memory_format`: row-major, channels last and other orders.
 `out`: results in memory that is there already.
-`versions`: how often arrays on a GPU have been written to.
+`versions`: counters of the writes to arrays on a GPU.
 `boxes`: whether parts of an array overlap.
 `sparse`: arrays in which only some elements are kept, on the devices of others.
 `storage`: arrays over one piece of memory.

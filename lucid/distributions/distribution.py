@@ -1,4 +1,4 @@
-"""The base of all distributions: shapes, checks of parameters and values, and what follows from the methods of a family."""
+"""`Distribution`, the base class: shapes, checks of parameters and values, and methods that follow from those of a family."""
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,4 @@
-"""Functions look at their arguments as long as there are proxies."""
+"""While there are proxies, functions look at their arguments for them."""
 from __future__ import annotations
 
 import weakref

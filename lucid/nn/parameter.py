@@ -1,5 +1,4 @@
-"""Parameter and Buffer: the state of a module, as stable handles over arrays; and those of lazy modules, whose shape is not
-known yet.
+"""Parameter and Buffer, the state of a module, and their uninitialized forms in lazy modules, whose shape is not known yet.
 
 Moving one to another device swaps the array inside the same object, so the references that optimizers, other modules and
 users hold stay valid. Whatever makes different elements (dtype casts, `copy=True`) or leaves the device world (`cpu()`,

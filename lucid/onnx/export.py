@@ -1,4 +1,4 @@
-"""`export`: a model as a file of ONNX."""
+"""`export`: writes a model to an ONNX file."""
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""What operations do with their arguments before the kernel sees them: promotion, scalars, dimensions, broadcasting."""
+"""Arguments before a kernel sees them: type promotion, Python scalars, devices, dimensions, broadcasting."""
 from __future__ import annotations
 
 import functools

@@ -1,12 +1,12 @@
-"""Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`.
+"""Tensor: an array and its node in the graph. `lucid.ops` adds the operations as methods, `lucid.autograd` computes gradients.
 
-`base`: what a tensor holds, and the attributes that tell of it.
+`base`: shape, dtype, device and other attributes.
 `graph`: gradients and hooks.
 `nodes`: the base of the graph's nodes, and the leaves, where gradients end.
-`sharing`: the memory for NumPy, DLPack and other processes.
-`protocols`: tensors as Python's numbers, sequences and text.
+`sharing`: its memory, shared with NumPy, DLPack and other processes.
+`protocols`: Python's protocols: numbers, sequences and text.
 `pickling`: deep copies and pickles.
-`construction`, `python_data`: arrays from what the constructors take.
+`construction`, `python_data`: arrays from the arguments of constructors.
 `format`: the printed form.
 `size`: the shape, a tuple.
 `version`: counts the writes to a piece of memory.

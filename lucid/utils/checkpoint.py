@@ -1,4 +1,4 @@
-"""Checkpoints: what a function saves for its gradients is computed again when they are, in the place of keeping it.
+"""Activation checkpointing: what a function saves for its gradients is computed again in backward, in place of being kept.
 
 >>> from lucid.utils.checkpoint import checkpoint
 >>> x = lucid.ones(2, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Modules and parameters in lists and dictionaries."""
+"""Containers: `Sequential`, and lists and dictionaries of modules and of parameters."""
 from __future__ import annotations
 
 import operator

@@ -1,4 +1,4 @@
-"""Pooling over windows."""
+"""Pooling layers over one, two and three dimensions: max, average, LP, adaptive and fractional, and max unpooling."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

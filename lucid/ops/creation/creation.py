@@ -1,4 +1,6 @@
-"""New tensors. `dtype`, `device` and `requires_grad` mean the same in all of them; the defaults are the context's."""
+"""New tensors: `tensor`, `zeros`, `full`, `arange`, `eye` and the like. `dtype`, `device` and `requires_grad` mean the same in
+all of them; the defaults are the context's.
+"""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Binary arithmetic with broadcasting and type promotion."""
+"""Binary arithmetic with broadcasting and type promotion: the operators, `pow`, `remainder`, `maximum`, `minimum`."""
 from __future__ import annotations
 
 import functools

@@ -1,4 +1,6 @@
-"""Losses. Those of class indices have kernels; the others are written with operations."""
+"""Losses: cross entropy, NLL, MSE, L1, Huber, KL divergence, binary cross entropy. Those of class indices have kernels; the
+others are made of operations.
+"""
 from __future__ import annotations
 
 import warnings
