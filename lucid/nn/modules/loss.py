@@ -1,4 +1,4 @@
-"""Losses as modules, each over the function of `functional` that says what is computed. `reduction` is 'mean', 'sum' or 'none'."""
+"""Losses as modules, each over its function in `functional`. `reduction` is 'mean', 'sum' or 'none'."""
 from __future__ import annotations
 
 import math
