@@ -73,7 +73,7 @@ def cast_to(dtype: np.dtype, device: str) -> Cast:
 
 
 def _kept(tensor: Tensor, dtype: np.dtype) -> Tensor:
-    """The cast of a leaf, made anew after a write to it: PyTorch's would be out of date then, and without a gradient after
+    """The cast of a leaf, remade after a write to it: PyTorch's would be out of date then, and without a gradient after
     a first use in `no_grad`.
     """
     box = tensor._version_box

@@ -6,7 +6,7 @@
 `recorder`: records each operation.
 `averages`: operations of one name together, and their table.
 `trace`: Chrome's format, and folders for TensorBoard.
-`work`: FLOPs and bytes of an operation.
+`costs`: FLOPs and bytes of an operation.
 
 >>> with lucid.profiler.profile() as p:
 ...     y = nn.Linear(2, 3)(lucid.ones(1, 2))

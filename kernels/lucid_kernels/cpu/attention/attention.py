@@ -48,7 +48,7 @@ def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
     """The different masks (count, 1 or queries, keys) and the index of each head's; no indices without a mask.
 
     Both can be written, though nobody does: for arrays that can only be read, such as expanded ones, the kernels would be
-    compiled anew.
+    recompiled.
     """
     if mask is None:
         return _no_masks(q.dtype)

@@ -251,7 +251,7 @@ class _ShortPipeline(Compiler):
         if self.state.flags.auto_parallel.enabled:
             return [complete]
         passes: Any = PassManager(complete.pipeline_name)
-        passes._ENFORCING = False  # after each pass, lifetimes and the order of blocks would be found anew
+        passes._ENFORCING = False  # after each pass, lifetimes and the order of blocks would be found again
         for each, description in complete.passes:
             if each not in self.missing:
                 passes.add_pass(each, description)

@@ -44,7 +44,7 @@ _DEPTH_BYTES = 1024
 _PANELS = 16  # of a task
 # Threads take equal shares of the tasks, in order. Where images and runs make fewer of them for each thread, and no whole number,
 # there are more runs, if each thread has enough panels; else channels are shared too, as many blocks of them at least by a task:
-# each packs the pixels anew. One image of 28x28 takes 0.8 of the time with two equal runs on two threads.
+# each packs the pixels again. One image of 28x28 takes 0.8 of the time with two equal runs on two threads.
 _TASKS_OF_A_THREAD, _PANELS_OF_A_THREAD, _BLOCKS = 4, 12, 8
 _LINE = 64  # bytes of a cache line
 
