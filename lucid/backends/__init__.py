@@ -55,9 +55,10 @@ from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 from .stored_array import as_stored, bits_dtype, wrapped
 
-__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device",
-           "device_of", "enter", "gpu_module", "held", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
-           "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host", "versions"]
+__all__ = ["TABLES", "Device", "add", "as_array", "as_held", "available", "chosen_device", "create", "cuda", "cudnn",
+           "default_device", "device_of", "gpu_module", "is_observed", "kernel_of", "meta_module", "note_read", "observe",
+           "register", "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host",
+           "versions", "wrap_tables"]
 
 numpy_warnings.ignore()
 
@@ -236,26 +237,26 @@ def _count_observers(change: int) -> None:
         _set_tables()
 
 
-_mixing = 0  # contexts in which operations of plain arrays may get those of function transforms, of all threads
-_mixed: type[Any] | None = None  # the table that such operations are looked up in, made of the plain one
+_wrapping = 0  # contexts in which operations of plain arrays may get those of function transforms, of all threads
+_wrapper: type[Any] | None = None  # the table that such operations are looked up in, made of the plain one
 
 
-def mix(table: type[Any], change: int) -> int:
+def wrap_tables(table: type[Any], change: int) -> int:
     """Enter (1) or leave (-1) a context in which the tables are wrapped in `table`; how many there are now."""
-    global _mixing, _mixed
+    global _wrapping, _wrapper
     with _lock:
-        _mixed = table
-        _mixing += change
-        if _mixing == max(change, 0):  # the first one, or none any more
+        _wrapper = table
+        _wrapping += change
+        if _wrapping == max(change, 0):  # the first one, or none any more
             _set_tables()
-        return _mixing
+        return _wrapping
 
 
 def _set_tables() -> None:
     """What stands in `TABLES`, but for arrays of function transforms, whose operations come here again."""
     for kind, table in _plain.items():
         observed: Mapping[str, Kernel] = _Observed(table) if _observing else table
-        TABLES[kind] = _mixed(observed) if _mixing and _mixed else observed
+        TABLES[kind] = _wrapper(observed) if _wrapping and _wrapper else observed
 
 
 def gpu_module() -> Any:
@@ -315,8 +316,8 @@ def _use(module: Any) -> Any:
     return module
 
 
-def enter(backend: Any) -> None:
-    """Add the arrays of function transforms, which observers and `mix` pass over."""
+def register(backend: Any) -> None:
+    """Add a backend whose arrays hold those of others, which observers and `wrap_tables` pass over."""
     _modules[backend.ndarray] = backend
     TABLES[backend.ndarray] = backend.TABLE
 

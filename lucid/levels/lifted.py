@@ -323,11 +323,11 @@ def inside(*levels: Level) -> Iterator[None]:
     """Run the code of a transform whose `levels` begin here; of none, code on lifted arrays from elsewhere."""
     register()
     token = active.set((*active.get(), *levels))
-    clock.levels = backends.mix(MixedTable, 1)
+    clock.levels = backends.wrap_tables(MixedTable, 1)
     try:
         yield
     finally:
-        clock.levels = backends.mix(MixedTable, -1)
+        clock.levels = backends.wrap_tables(MixedTable, -1)
         active.reset(token)
 
 
@@ -370,7 +370,7 @@ class _Backend:
 def register() -> None:
     """Enter both kinds of arrays into the dispatcher."""
     for kind in (Batched, Dual):
-        backends.enter(_Backend(kind))
+        backends.register(_Backend(kind))
 
 
 def physical(array: Any) -> Any:
