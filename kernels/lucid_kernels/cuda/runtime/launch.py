@@ -23,7 +23,7 @@ from lucid_kernels.compilation_log import log_if_slow
 from lucid_kernels.cuda.runtime import ctype as _ctype
 from lucid_kernels.cuda.runtime import recording
 from lucid_kernels.cuda.runtime import source as _source
-from lucid_kernels.integers import ceil_div
+from lucid_kernels.integers import ceil_div as ceil_div
 
 OPTIONS = ("-std=c++17",)
 BLOCK = 256
