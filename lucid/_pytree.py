@@ -1,4 +1,4 @@
-"""Nested containers: taken apart into their leaves and a `TreeSpec`, put together again, and mapped over.
+"""Pytrees: nested containers flattened into leaves and a `TreeSpec`, unflattened, and mapped over.
 
 Lists, tuples, named tuples, dictionaries (also OrderedDict and defaultdict) and deques are containers, and classes that
 `register_pytree_node` names; everything else is a leaf, and so is what `is_leaf` says.

@@ -21,7 +21,7 @@ from .tensor import Tensor, wrap
 _MASK = (1 << 64) - 1
 
 
-#: The graph that is being captured in this context: it gives draws of kernels on a GPU, anew each time it is replayed.
+#: The graph that is being captured in this context: it gives draws of kernels on a GPU, new ones at each replay.
 capture: ContextVar[Any] = ContextVar("lucid_graph_capture", default=None)
 _captures = 0  # that are under way, in all threads
 

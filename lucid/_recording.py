@@ -1,5 +1,5 @@
-"""What tells a recorder of `lucid.compiler` about things that no kernel sees: random numbers taken, elements read by Python,
-arrays made of Python's numbers, and steps that a replay calls as they are.
+"""Tells the recorder of `lucid.compiler` what no kernel sees: random numbers taken, elements read by Python, arrays made of
+Python's numbers, and functions that a replay calls in place of recording them.
 """
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def number(function: Callable[..., float], *args: Any) -> float:
     return function(*args) if recording is None else recording.host(function, args, {}, is_number=True)
 
 
-def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+def not_recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let replays call `function` itself: it reads and changes Python's state, such as learning rates and counts of steps."""
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The names of `torch.distributed` for programs that also run alone: groups of one process. Not imported with lucid.
+"""`torch.distributed` for programs that also run alone: groups of one process. Not imported with lucid.
 
 `is_available()` is False, as in a PyTorch without it. A group of one can still be made, and the collectives do on it what they
 do on any group; a group of more processes raises RuntimeError, and sending to another one too.

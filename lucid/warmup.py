@@ -416,7 +416,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--gpu: {lucid.gpu.why_unavailable()}")
     tasks = [(family, dtype) for family in options.families or RECIPES for dtype in options.dtypes]
     start = time.perf_counter()
-    os.environ.setdefault("LUCID_VERBOSE", "0")  # what is slow is told here
+    os.environ.setdefault("LUCID_VERBOSE", "0")  # progress is printed here
     _show(_cpu(tasks, max(1, options.processes)), len(tasks))
     folder = cache.folder()
     print(f"{len(tasks)} families and dtypes for the CPU in {time.perf_counter() - start:.1f} s, "

@@ -1,4 +1,4 @@
-"""What compiles for more than a second says so, once it is done: else the first steps on a machine are silent for long.
+"""Log messages about compilations that took more than a second: else the first steps on a machine are silent for long.
 
 The first of a process is a warning of the logger `lucid`, which Python shows where nothing is set up; those after it are told at
 level INFO. LUCID_VERBOSE=1 shows all on the standard error output, LUCID_VERBOSE=0 none.
@@ -32,7 +32,7 @@ def _show() -> None:
 
 
 @contextlib.contextmanager
-def told_if_slow(name: str) -> Iterator[None]:
+def log_if_slow(name: str) -> Iterator[None]:
     """Tell how long the block has compiled what is called `name`, if that is more than a second."""
     global _advised
     start = time.perf_counter()

@@ -1,7 +1,7 @@
-"""Helpers of programs that are no operations, by the names that PyTorch has in its own namespace.
+"""Functions of the namespace `torch` that are no operations on tensors.
 
-`checks`: errors for what is not true.
+`checks`: assertions, such as `_check`.
 `settings`: switches of the process.
-`version`: what lucid is and stands on.
-`numbers`: arithmetic of Python's numbers, as programs for PyTorch's compilers write it.
+`version`: the version and how lucid was built.
+`numbers`: `sym_int` and others: arithmetic of Python numbers, as programs for PyTorch's compilers write it.
 """

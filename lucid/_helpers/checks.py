@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes
-from .._namespace.foreign import asks
+from .._namespace.foreign import defers
 from .._namespace.lazy import load
 from ..tensor import Tensor
 
 Message = Callable[[], Any] | None
 
 
-@asks
+@defers
 def _assert(condition: Any, message: Any) -> Any:
     """Raise AssertionError with `message` unless `condition` is true.
 

@@ -1,15 +1,15 @@
-"""How the public names of lucid come about.
+"""How lucid's public names are made, wrapped and looked up; nothing here computes.
 
 `builtins`: functions that do not become methods where a class has them as attributes.
-`callers`: which line of the user a warning is about.
-`einops_package`: lucid's tensors in the package einops.
-`foreign`: objects that are no tensors, whose classes override functions.
-`forwarding`: keywords beside those of a function, in one frame.
+`callers`: the `stacklevel` of warnings, so that they show the line of the user.
+`einops_package`: registers lucid's tensors with the package einops.
+`foreign`: arguments of other classes that override functions (`__torch_function__`): the call is deferred to them.
+`forwarding`: wrappers that accept further keywords, in a single Python frame.
 `dtype_attributes`: PyTorch's attributes of dtypes.
-`interception`: what comes before functions while it is on.
+`interception`: functions that get other code while a mode, such as autocast, is on.
 `keywords`: NumPy's names of arguments, and those of every function that makes a tensor.
-`lazy`: what is imported when it is first asked for.
-`absent`: errors that say what to do instead of what lucid lacks.
-`old_names`: modules by the names that they had before.
+`lazy`: imports on first use.
+`absent`: errors for names that lucid lacks, which say what to use instead.
+`old_names`: modules under their former names.
 `pytorch_modules`: modules of PyTorch that lucid has under another name, or has not split off.
 """

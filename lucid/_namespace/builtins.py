@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from .forwarding import asking, takes_tensors
+from .forwarding import deferring, takes_tensors
 from .keywords import with_all_keywords
 
 #: The functions of PyTorch's own namespace that are written in Python.
@@ -45,7 +45,7 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
 
 def _public(function: Any, module: str, name: str) -> Any:
     own = with_all_keywords(function)
-    own = asking(own, name) if takes_tensors(function) else own
+    own = deferring(own, name) if takes_tensors(function) else own
     if module == "lucid" and name in PYTHON:
         return own
     made: Any = functools.update_wrapper(_Function(own), function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 
 
-def outside() -> int:
+def stacklevel() -> int:
     """The `stacklevel` with which a warning of the caller names the innermost line that is not in lucid."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("lucid."):

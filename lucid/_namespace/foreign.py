@@ -1,4 +1,4 @@
-"""Objects that are no tensors, of classes whose `__torch_function__` says what functions do with them.
+"""Deferring to the classes of arguments that are no tensors, whose `__torch_function__` says what functions do with them.
 
 No call looks for them: a function refuses them as it refuses others, with any error, and only then their class is asked. So the
 usual call pays for no check. Public functions, and methods of several tensors, have a `try` in a frame before them, that with the
@@ -32,10 +32,10 @@ def _classes(values: Any) -> set[type]:
     return found
 
 
-def refused(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def answer(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What the classes of the arguments, which `function` has refused, make of the call; NotImplemented if none overrides."""
     classes = _classes((*args, *keywords.values()))
-    return load("lucid.overrides.switching:once_more")(function, classes, args, keywords) if classes else NotImplemented
+    return load("lucid.overrides.switching:answer_late")(function, classes, args, keywords) if classes else NotImplemented
 
 
 def is_inside(frame: FrameType) -> bool:
@@ -44,23 +44,23 @@ def is_inside(frame: FrameType) -> bool:
     return name.startswith(_INSIDE)
 
 
-def asked(name: str, *args: Any, **keywords: Any) -> Any:
+def defer(name: str, *args: Any, **keywords: Any) -> Any:
     """In an `except` block of the method `name` of Tensor, with its arguments: what their classes make of the call, or the error
     again.
     """
-    return asked_from(sys._getframe(2), name, args, keywords)
+    return defer_from(sys._getframe(2), name, args, keywords)
 
 
-def asked_from(frame: FrameType, name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """`asked` of a method that `frame` has called."""
+def defer_from(frame: FrameType, name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """`defer` of a method that `frame` has called."""
     method = getattr(load("lucid.tensor:Tensor"), name)
-    found = NotImplemented if is_inside(frame) else refused(method, args, keywords)
+    found = NotImplemented if is_inside(frame) else answer(method, args, keywords)
     if found is NotImplemented:
         raise  # the error that the caller handles
     return found
 
 
-def asks(function: _Function) -> _Function:
+def defers(function: _Function) -> _Function:
     """Mark a function that sees to what it refuses itself, and so needs no frame for that."""
-    function.asks = True  # type: ignore[attr-defined]
+    function.defers = True  # type: ignore[attr-defined]
     return function

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from .foreign import asks, is_inside, refused
+from .foreign import answer, defers, is_inside
 
 Function = Callable[..., Any]
 _MISSING: Any = object()
@@ -56,7 +56,7 @@ def forwarding(plain: Function, general: Function, out: bool, others: bool, writ
         if is_inside(sys._getframe(2)):
             return NotImplemented
         keywords: dict[str, Any] = {}
-        return refused(made, _given(values, usual, names, count, False, keywords), keywords)
+        return answer(made, _given(values, usual, names, count, False, keywords), keywords)
 
     known = {"__name__": __name__, "plain": plain, "rest": rest, "again": again, "MISSING": _MISSING, "into": first}
     template = _template(count, named, required, out, others, write is not None)
@@ -76,9 +76,9 @@ def takes_tensors(function: Function, after: int = 0) -> bool:
     return any("Tensor" in str(annotations[name]) or name in _OPERANDS for name in names)
 
 
-def asking(function: Function, name: str | None = None) -> Function:
+def deferring(function: Function, name: str | None = None) -> Function:
     """`function` with a frame that asks the classes of objects that it refuses, unless it asks them already, by this `name`."""
-    if "again" in function.__globals__ or (getattr(function, "asks", False) and name in (None, function.__name__)):
+    if "again" in function.__globals__ or (getattr(function, "defers", False) and name in (None, function.__name__)):
         return function
     code = function.__code__
     named = code.co_kwonlyargcount == len(function.__kwdefaults__ or ())
@@ -89,17 +89,17 @@ def asking(function: Function, name: str | None = None) -> Function:
 
 
 def _variadic(plain: Function, general: Function) -> Function:
-    """`forwarding` and `asking` for any number of arguments: `plain`, or with keywords `general`."""
+    """`forwarding` and `deferring` for any number of arguments: `plain`, or with keywords `general`."""
     def forwarded(*args: Any, **keywords: Any) -> Any:
         try:
             return general(*args, **keywords) if keywords else plain(*args)
         except Exception:
-            found = NotImplemented if is_inside(sys._getframe(1)) else refused(forwarded, args, keywords)
+            found = NotImplemented if is_inside(sys._getframe(1)) else answer(forwarded, args, keywords)
             if found is NotImplemented:
                 raise
             return found
 
-    return asks(forwarded)
+    return defers(forwarded)
 
 
 def renamed(template: CodeType, function: str, names: tuple[str, ...]) -> CodeType:

@@ -1,4 +1,4 @@
-"""What comes before a function while it is on, at no cost while it is off: autocast, and overrides.
+"""Handlers in front of functions, such as those of autocast and overrides, at no cost while they are off.
 
 A check in each function would be paid by every call. Instead the function gets another code, which calls the handler, and later
 its own again: so every call is seen, under whatever name. Where several layers are on, the first of `ORDER` is called first.

@@ -1,8 +1,8 @@
-"""The GPU by PyTorch's names for whatever accelerates: torch.accelerator. `lucid.gpu` has more.
+"""`torch.accelerator`: the GPU under names that fit any accelerator. `lucid.gpu` has more.
 
 `memory`: how much memory is in use.
-`events`: points in the work of a device.
-`graphs`: captured work.
+`events`: events on streams.
+`graphs`: captured graphs.
 
 >>> device = lucid.accelerator.current_accelerator() if lucid.accelerator.is_available() else lucid.device("cpu")
 >>> (lucid.ones(3, device=device) * 2).tolist()

@@ -2,11 +2,11 @@
 
 `autocast_mode`: `autocast`, its settings, `custom_fwd` and `custom_bwd`.
 `grad_scaler`: `GradScaler`, which keeps the gradients of float16 from vanishing.
-`_state`: what is on in this thread.
-`_lists`: the operations of autocast.
-`_policies`: what it does with their arguments.
-`_casts`: casts, and those of parameters that are kept.
-`_interception`: how it comes before the operations, at no cost while it is off.
+`_state`: the settings of autocast in this thread.
+`_lists`: which operations run in which dtype.
+`_policies`: how their arguments are cast.
+`_casts`: the casts, and the cache of cast parameters.
+`_interception`: how autocast gets in front of the operations, at no cost while it is off.
 
 >>> with lucid.amp.autocast("cpu", dtype=lucid.bfloat16):
 ...     y = nn.Linear(2, 3)(lucid.ones(1, 2))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._nodes import Leaf
 from ..autograd.grad_mode import mode as grad_mode
 from ..ops.nn.recurrent import Weights
 from ..tensor import Tensor
+from ..tensor.nodes import Leaf
 from ._state import casts, state
 
 Cast = Callable[[Tensor], Tensor]
@@ -73,7 +73,7 @@ def cast_to(dtype: np.dtype, device: str) -> Cast:
 
 
 def _kept(tensor: Tensor, dtype: np.dtype) -> Tensor:
-    """The cast of a leaf, made anew after a write to it: PyTorch's would be out of date then, and without a gradient after
+    """The cast of a leaf, remade after a write to it: PyTorch's would be out of date then, and without a gradient after
     a first use in `no_grad`.
     """
     box = tensor._version_box

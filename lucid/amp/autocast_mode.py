@@ -1,4 +1,4 @@
-"""`autocast` and what goes with it: the settings as functions, and `custom_fwd` and `custom_bwd` for operations of the user."""
+"""`autocast`, its settings as functions, and `custom_fwd` and `custom_bwd` for operations of the user."""
 from __future__ import annotations
 
 import contextlib

@@ -98,12 +98,12 @@ class GradScaler:
             return map(self._scaled, value)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     def _factor(self, device: Any) -> Tensor:
         self._used = True
         return full((), self._scale, dtype=_dtypes.float32, device=device)
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of `optimizer` by the scale, before they are clipped or looked at. `step` does it otherwise.
 
@@ -127,7 +127,7 @@ class GradScaler:
         state.found_inf = _unscaled(_gradients(optimizer, halves=False), 1.0 / self._scale)
         state.stage = OptState.UNSCALED
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     def step(self, optimizer: Any, *args: Any, **keywords: Any) -> Any:
         """``optimizer.step(*args, **keywords)``, unless a gradient is infinite or NaN; its result, or None.
 
@@ -175,7 +175,7 @@ class GradScaler:
         finally:
             del optimizer.grad_scale, optimizer.found_inf
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     def update(self, new_scale: Any = None) -> None:
         """Adapt the scale to what the steps have found, or set it to a float or a tensor of one element.
 

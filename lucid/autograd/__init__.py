@@ -1,7 +1,7 @@
-"""Automatic differentiation, eager and in reverse mode.
+"""Automatic differentiation: eager, in reverse mode. Begin with `op`, then `node` and `engine`.
 
 `op`: a named operation and its gradient rule; a call runs the kernel and records a node.
-`calls`: operations as functions that are made of a template.
+`calls`: operations as functions, made from a template.
 `node`: the graph.
 `engine`: `backward` and `grad`.
 `accumulation`: the upstream gradient 1, and how gradients are added up.
@@ -9,11 +9,11 @@
 `inplace`: writes in place, and versions.
 `views`: views of tensors, and complex conjugates.
 `overwrite`, `writers`: operations that write into a tensor that is given; elementwise functions that do so at once.
-`saving`: what operations save, as hooks see it.
+`saving`: the tensors that operations save for backward, and the hooks on them.
 `graph`: the graph as programs see it: nodes, edges and hooks.
 `function`, `function_levels`: operations written by the user; inside of function transforms.
 `functional`: Jacobians, Hessians and their products.
-`levels`, `lifting`: tensors inside of function transforms, and their way there and back in the graph.
+`levels`, `lifting`: tensors inside function transforms, and the nodes that lead in and out.
 `transforms`: batches and tangents of flat lists of tensors.
 `forward_ad`, `forward_rules`: forward mode, and the tangents of operations.
 `grad_mode`: `no_grad`, `enable_grad`, `inference_mode`.

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .. import _clock as clock
-from .._namespace.foreign import asked, refused
+from .._namespace.foreign import answer, defer
 from .._namespace.forwarding import renamed
 from ..backends import TABLES, as_array
 from ..tensor import Tensor, Version, version_box, wrap
@@ -228,9 +228,9 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
         try:
             operands = prepare(name, input, other)
         except TypeError:
-            return asked(name, input, other)
+            return defer(name, input, other)
         if operands is NotImplemented:
-            return refused(apply, (input, other), {})
+            return answer(apply, (input, other), {})
         return general(*operands)
 
     apply.__name__ = name

@@ -1,7 +1,8 @@
 """Reverse-mode differentiation: `backward` and `grad`.
 
 Nodes are visited in reverse creation order with a heap, so a node is visited once, with its whole gradient. With
-`create_graph` the gradient rules are recorded like any other operations; without it nothing is.
+`create_graph` the gradient rules are recorded like any other operations; without it nothing is. Begin with `Run`, which makes
+one pass over the graph.
 """
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from typing import Any, Literal, overload
 
 from .. import _clock as clock
 from .. import _recording, backends
-from .._nodes import GraphNode, Leaf, Retainer
 from .._writers import writes
 from ..backends import TABLES, versions
 from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Tensor, version_box, wrap, write_count
+from ..tensor.nodes import GraphNode, Leaf, Retainer
 from .accumulation import Pieces, SliceVjp, add_piece, one, plus, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
@@ -285,7 +286,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     if inside is None:
                         inside = Composed()
                         careful = apart = True
-                    inside.meet(node.level)
+                    inside.enter(node.level)
             vjp = node.vjp
             if vjp is None:
                 raise RuntimeError(

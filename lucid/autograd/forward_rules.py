@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _dtypes
-from .._nodes import Leaf
 from ..backends.elementwise import ROWS
 from ..levels.lifted import Dual, Level, call, handlers
 from ..levels.rules.basis import expanded
 from ..tensor import wrap
+from ..tensor.nodes import Leaf
 from .engine import grad
 from .grad_mode import COMPOSED, GRAD, LEVELS
 from .grad_mode import mode as grad_mode

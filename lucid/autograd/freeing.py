@@ -8,9 +8,9 @@ from types import FunctionType
 from typing import Any
 
 from .. import _dtypes
-from .._nodes import Leaf
 from ..backends import Device
 from ..tensor import Tensor
+from ..tensor.nodes import Leaf
 from .node import HookedNode, Node, Slot
 from .op import Op
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import backends
-from .._nodes import Leaf
 from ..tensor import Tensor, version_box, wrap
+from ..tensor.nodes import Leaf
 from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, LEVELS, no_grad

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from .._hooks import RemovableHandle
-from .._nodes import GraphNode as Node
 from ..tensor import Tensor
+from ..tensor.nodes import GraphNode as Node
 from .engine import Run, current_run
 from .inplace import bump_all
 from .node import GradientEdge

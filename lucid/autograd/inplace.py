@@ -2,20 +2,20 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._nodes import Leaf
 from .._writers import writes
 from ..backends import TABLES, run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
 from ..tensor import Tensor, record_update, succeed, version_box, wrap
+from ..tensor.nodes import Leaf
 from .errors import explain, type_name
 from .grad_mode import GRAD, HOOKS, LEVELS, enable_grad
 from .grad_mode import mode as grad_mode
-from .levels import accommodated, lifted
+from .levels import add_tangents, lifted
 from .node import Node, check_inference
 from .op import Op
 from .overwrite import Overwriting, keep_elements, refuse_overlap, refuse_write
@@ -78,7 +78,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     if op.name != "fill" and 0 in array.strides:  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     if flags & LEVELS:
-        accommodated(target, others)
+        add_tangents(target, others)
         array = target._array
     arrays, tracked = [array], target._node is not None
     for t in others:
@@ -128,7 +128,7 @@ def store(target: Tensor, array: Any) -> None:
     if clock.any_guarded:
         refuse_write(target)
     if grad_mode.get() & LEVELS:
-        accommodated(target, (array,))
+        add_tangents(target, (array,))
     out = target._array
     if 0 in out.strides:
         refuse_overlap(out)
@@ -211,8 +211,9 @@ def rebase(target: Tensor, node: Any) -> None:
                 succeed(view, again.lost(base) if again.__class__ is Unwritable else again(base)._node)
 
 
-def bump_all(tensors: Sequence[Tensor]) -> None:
+def bump_all(tensors: Iterable[Tensor]) -> None:
     """Record one write to each of several tensors, which is done."""
+    tensors = list(tensors)
     clock.last_write = now = clock.tick()
     for box in [tensor._version_box or version_box(tensor) for tensor in tensors]:
         box.count += 1

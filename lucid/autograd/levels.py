@@ -1,4 +1,4 @@
-"""What the engine and operations need where tensors may be of lifted arrays."""
+"""What the engine and operations call where tensors may hold lifted arrays, those of function transforms."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ def lifted(parents: Sequence[Any], result: Any) -> list[Any]:
     return lifted_parents(parents, result)
 
 
-def accommodated(target: Any, others: Sequence[Any]) -> None:
-    """Give `target` the tangents that it needs to be written into; see `lifting.accommodate`."""
-    from .lifting import accommodate
+def add_tangents(target: Any, others: Sequence[Any]) -> None:
+    """Give `target` the tangents that it needs to be written into; see `lifting.add_tangents`."""
+    from .lifting import add_tangents
 
-    accommodate(target, others)
+    add_tangents(target, others)
 
 
 class Composed:
@@ -35,7 +35,7 @@ class Composed:
         self._tables = inside()
         self._tables.__enter__()
 
-    def meet(self, level: Any) -> None:
+    def enter(self, level: Any) -> None:
         """Be inside of `level` from now on."""
         levels = self._active.get()
         if level not in levels:

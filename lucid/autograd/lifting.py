@@ -1,4 +1,4 @@
-"""Tensors into the levels of function transforms and out of them, as operations of the graph.
+"""Operations that take tensors into the levels of function transforms and out again, with their gradients.
 
 The graph is above all levels: what it records of an operation inside of a transform is recorded of lifted arrays. The gradient of
 a tensor from outside of `vmap` has to be summed over the batch: `lifted_parents` puts a node between what was recorded outside
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..levels import moves
+from ..levels import conversion
 from ..levels.lifted import Level, active, levels_of
 from ..tensor import Tensor, wrap
 from .grad_mode import GRAD
@@ -39,7 +39,7 @@ def _down(level: Level) -> Any:
     """The gradient of a tensor from outside of `level`. One that is not of that level has come from outside, too."""
     if level.size is not None:
         return lambda g, y: (sum_of_batch(g, level),)
-    return lambda g, y: (tangent_of(g, level) if moves.is_swapped(g._array, level) else g,)
+    return lambda g, y: (tangent_of(g, level) if conversion.is_swapped(g._array, level) else g,)
 
 
 def _recorded(name: str, array: Any, sources: Sequence[Any], level: Level, vjp: Any) -> Tensor:
@@ -54,19 +54,19 @@ def _recorded(name: str, array: Any, sources: Sequence[Any], level: Level, vjp: 
 
 def into_batch(x: Tensor, dim: int, level: Level) -> Tensor:
     """`x` with dimension `dim` hidden: the batch of `level`."""
-    array = moves.into_batch(x._array, dim, level)
+    array = conversion.into_batch(x._array, dim, level)
     return _recorded("into_batch", array, (x,), level, lambda g, y: (out_of_batch(g, dim, level),))
 
 
 def out_of_batch(x: Tensor, dim: int, level: Level) -> Tensor:
     """`x` with the batch of `level` as dimension `dim`."""
-    array = moves.out_of_batch(x._array, dim, level)
+    array = conversion.out_of_batch(x._array, dim, level)
     return _recorded("out_of_batch", array, (x,), level, lambda g, y: (into_batch(g, dim, level),))
 
 
 def sum_of_batch(x: Tensor, level: Level) -> Tensor:
     """The sum over the batch of `level`."""
-    return _recorded("sum_of_batch", moves.sum_of_batch(x._array, level), (x,), level, lambda g, y: (g,))
+    return _recorded("sum_of_batch", conversion.sum_of_batch(x._array, level), (x,), level, lambda g, y: (g,))
 
 
 def with_tangent(x: Tensor, tangent: Tensor, level: Level, swapped: bool = False) -> Tensor:
@@ -76,29 +76,29 @@ def with_tangent(x: Tensor, tangent: Tensor, level: Level, swapped: bool = False
             raise NotImplementedError("forward mode: a sparse tensor has no tangent; give its values one, and make it of them")
 
     def vjp(g: Tensor, y: Any) -> Any:
-        if not moves.is_swapped(g._array, level):
+        if not conversion.is_swapped(g._array, level):
             return g, None
         return tangent_of(g, level), value_of(g, level)
 
-    return _recorded("with_tangent", moves.with_tangent(x._array, tangent._array, level, swapped), (x, tangent), level, vjp)
+    return _recorded("with_tangent", conversion.with_tangent(x._array, tangent._array, level, swapped), (x, tangent), level, vjp)
 
 
 def value_of(x: Tensor, level: Level) -> Tensor:
     """A dual tensor without its tangent."""
     def vjp(g: Tensor, y: Any) -> Any:
-        return (with_tangent(wrap(moves.zeros(g._array)), g, level, swapped=True),)
+        return (with_tangent(wrap(conversion.zeros(g._array)), g, level, swapped=True),)
 
-    return _recorded("value_of", moves.value_of(x._array, level), (x,), level, vjp)
+    return _recorded("value_of", conversion.value_of(x._array, level), (x,), level, vjp)
 
 
 def tangent_of(x: Tensor, level: Level) -> Tensor | None:
     """The tangent of a dual tensor, None for others."""
-    tangent = moves.tangent_of(x._array, level)
+    tangent = conversion.tangent_of(x._array, level)
     if tangent is None:
         return None
 
     def vjp(g: Tensor, y: Any) -> Any:
-        return (with_tangent(g, wrap(moves.zeros(g._array)), level, swapped=True),)
+        return (with_tangent(g, wrap(conversion.zeros(g._array)), level, swapped=True),)
 
     return _recorded("tangent_of", tangent, (x,), level, vjp)
 
@@ -106,7 +106,7 @@ def tangent_of(x: Tensor, level: Level) -> Tensor | None:
 def gradient_of(g: Tensor) -> Tensor:
     """The gradient by a value, of the cotangent `g` that has come to a tensor; see `Dual.swapped`."""
     for level in sorted(levels_of(g._array), key=lambda level: -level.number):
-        if level.size is None and moves.is_swapped(g._array, level):
+        if level.size is None and conversion.is_swapped(g._array, level):
             found = tangent_of(g, level)
             g = g if found is None else found
     return g
@@ -117,13 +117,13 @@ def with_levels_of(x: Tensor, others: Sequence[Tensor]) -> Tensor:
     levels = set().union(*[levels_of(other._array) for other in others]) - levels_of(x._array)
     if not levels:
         return x
-    array = moves.with_levels(x._array, levels)
+    array = conversion.with_levels(x._array, levels)
     if not grad_mode.get() & GRAD or x._node is None:
         return wrap(array)
     return wrap(array, Node("lift", lifted_parents([x._node], array), lambda g, y: (g,), False))
 
 
-def accommodate(target: Tensor, others: Sequence[Any]) -> None:
+def add_tangents(target: Tensor, others: Sequence[Any]) -> None:
     """Give `target`, which is about to be written in place, the tangents that it will need.
 
     Where other tensors see its memory nothing is done, and the write will be refused; so it is for the batch of `vmap`.
@@ -135,4 +135,4 @@ def accommodate(target: Tensor, others: Sequence[Any]) -> None:
     views = () if target._version_box is None else target._version_box.views or ()
     if any(reference() is not None for reference in views):
         return
-    target._array = moves.with_room(target._array, levels)
+    target._array = conversion.with_room(target._array, levels)

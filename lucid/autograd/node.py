@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _clock as clock
-from .._nodes import GraphNode
 from ..tensor import Tensor, wrap
+from ..tensor.nodes import GraphNode
 
 
 class Node(GraphNode):

@@ -180,7 +180,7 @@ def pack(node: Node) -> None:
     outputs = node.kept if node.kept.__class__ is list else None
     if restore is None and outputs is None:
         return
-    node.vjp = _asking(node.vjp if restore is None else None, restore, _outputs(node, outputs), node.vjp.__defaults__)
+    node.vjp = _restoring(node.vjp if restore is None else None, restore, _outputs(node, outputs), node.vjp.__defaults__)
     node.kept = True
 
 
@@ -207,7 +207,7 @@ def _outputs(node: Node, entries: list[Any] | None) -> Callable[[], Any] | None:
     return restored
 
 
-def _asking(plain: Any, restore: Restore | None, outputs: Callable[[], Any] | None, defaults: Any) -> Any:
+def _restoring(plain: Any, restore: Restore | None, outputs: Callable[[], Any] | None, defaults: Any) -> Any:
     """A vjp that gets back what was saved, and calls the rule's."""
     def run(g: Any, **keywords: Any) -> Sequence[Any]:
         vjp = plain if restore is None else restore({})

@@ -12,9 +12,9 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._nodes import Leaf
 from ..backends import run, storage
 from ..tensor import Tensor, Version, register_view, version_box
+from ..tensor.nodes import Leaf
 from .grad_mode import GRAD, LEVELS
 from .grad_mode import mode as grad_mode
 from .node import Node

@@ -1,13 +1,14 @@
-"""The dispatcher: the one place where a named operation meets an array.
+"""The dispatcher: the one place where the name of an operation and the type of an array choose a kernel.
 
 `run` looks the name up in the table of the array's type and calls the kernel; `create` does the same for operations that
-have no array to go by. Profilers, counters and recorders see every kernel call through `observe`.
+have no array to go by. Profilers, counters and recorders see every kernel call through `observe`. Begin with `run`, then
+`cpu.backend` and `cpu.elementwise`.
 
 `common`: what NumPy and CuPy compute alike.
 `cpu`, `gpu`, `meta`, `symbolic`: a table each; all but the first are imported with their first array.
 `elementwise`: a row for each elementwise operation, with all that is known of it.
 `families`: the other kernels that both sides have, imported on their first call.
-`merge`: a table from those of the modules; two entries of one name are an error.
+`merge`: joins the tables of modules; two entries of one name are an error.
 `sizes`: from how many elements our kernels are faster than NumPy.
 `half_precision`: float16 and bfloat16 are computed in float32.
 `explain`, `__main__`: which function computes an operation, and why.
@@ -19,10 +20,11 @@ have no array to go by. Profilers, counters and recorders see every kernel call 
 `memory`: how much memory large CPU arrays use, and a limit for it.
 `memory_format`: row-major, channels last and other orders.
 `out`: results in memory that is there already.
-`versions`: how often arrays on a GPU have been written to.
+`versions`: counters of the writes to arrays on a GPU.
 `boxes`: whether parts of an array overlap.
 `sparse`: arrays in which only some elements are kept, on the devices of others.
 `storage`: arrays over one piece of memory.
+`wrapped_array`: the attributes of arrays that hold another one.
 `stored`, `stored_array`: unsigned integers and 8-bit floating-point numbers, of dtypes for storage.
 `pickling`: that memory in pickles, once for all tensors over it.
 `sharing`: where older pickles look for `storage` and `pickling`.
@@ -53,9 +55,10 @@ from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
 from .stored_array import as_stored, bits_dtype, wrapped
 
-__all__ = ["TABLES", "Device", "add", "as_array", "available", "chosen_device", "create", "cuda", "cudnn", "default_device",
-           "device_of", "enter", "gpu_module", "held", "is_observed", "kernel_of", "meta_module", "mix", "note_read", "observe",
-           "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host", "versions"]
+__all__ = ["TABLES", "Device", "add", "as_array", "as_held", "available", "chosen_device", "create", "cuda", "cudnn",
+           "default_device", "device_of", "gpu_module", "is_observed", "kernel_of", "meta_module", "note_read", "observe",
+           "register", "row_major_copy", "run", "set_default_device", "symbolic_module", "synchronize", "to_device", "to_host",
+           "versions", "wrap_tables"]
 
 numpy_warnings.ignore()
 
@@ -234,26 +237,26 @@ def _count_observers(change: int) -> None:
         _set_tables()
 
 
-_mixing = 0  # contexts in which operations of plain arrays may get those of function transforms, of all threads
-_mixed: type[Any] | None = None  # the table that such operations are looked up in, made of the plain one
+_wrapping = 0  # contexts in which operations of plain arrays may get those of function transforms, of all threads
+_wrapper: type[Any] | None = None  # the table that such operations are looked up in, made of the plain one
 
 
-def mix(table: type[Any], change: int) -> int:
+def wrap_tables(table: type[Any], change: int) -> int:
     """Enter (1) or leave (-1) a context in which the tables are wrapped in `table`; how many there are now."""
-    global _mixing, _mixed
+    global _wrapping, _wrapper
     with _lock:
-        _mixed = table
-        _mixing += change
-        if _mixing == max(change, 0):  # the first one, or none any more
+        _wrapper = table
+        _wrapping += change
+        if _wrapping == max(change, 0):  # the first one, or none any more
             _set_tables()
-        return _mixing
+        return _wrapping
 
 
 def _set_tables() -> None:
     """What stands in `TABLES`, but for arrays of function transforms, whose operations come here again."""
     for kind, table in _plain.items():
         observed: Mapping[str, Kernel] = _Observed(table) if _observing else table
-        TABLES[kind] = _mixed(observed) if _mixing and _mixed else observed
+        TABLES[kind] = _wrapper(observed) if _wrapping and _wrapper else observed
 
 
 def gpu_module() -> Any:
@@ -283,7 +286,7 @@ def symbolic_module() -> Any:
     return _use(symbolic)
 
 
-def held(array: Array) -> Array:
+def as_held(array: Array) -> Array:
     """The memory of `array` as a tensor holds it: with our object for its dtype, as a stored array if that is for storage.
 
     Raises TypeError for a dtype that we do not have.
@@ -313,8 +316,8 @@ def _use(module: Any) -> Any:
     return module
 
 
-def enter(backend: Any) -> None:
-    """Add the arrays of function transforms, which observers and `mix` pass over."""
+def register(backend: Any) -> None:
+    """Add a backend whose arrays hold those of others, which observers and `wrap_tables` pass over."""
     _modules[backend.ndarray] = backend
     TABLES[backend.ndarray] = backend.TABLE
 

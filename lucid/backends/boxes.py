@@ -1,4 +1,4 @@
-"""Where basic indices of an array lie: whether parts of it overlap, and whether they are all of it."""
+"""The boxes of elements that basic indices name: whether two parts of an array overlap, and whether parts cover it."""
 from __future__ import annotations
 
 import math

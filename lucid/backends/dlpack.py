@@ -89,7 +89,7 @@ def array_of(source: Any, copy: bool | None, on_gpu: Callable[[Any], Array]) -> 
     if offered.__dlpack_device__()[0] not in _HOST:
         array = on_gpu(offered)
         return array.copy() if copy else array
-    capsule, copied = _asked(source, copy) if given else (source, False)
+    capsule, copied = _capsule_from(source, copy) if given else (source, False)
     dtype = _dtype(capsule)
     unknown = _BY_CODE.get(tuple(dtype))
     if unknown is not None:
@@ -100,7 +100,7 @@ def array_of(source: Any, copy: bool | None, on_gpu: Callable[[Any], Array]) -> 
     return array.copy() if copy and not copied else array
 
 
-def _asked(source: Any, copy: bool | None) -> tuple[Any, bool]:
+def _capsule_from(source: Any, copy: bool | None) -> tuple[Any, bool]:
     """The capsule of `source` by the newest of DLPack's protocols that it knows, and whether it was asked for a copy."""
     version = {"max_version": (1, 0)} if _KEYWORDS else {}
     wishes = {} if copy is None else {"copy": copy}

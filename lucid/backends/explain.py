@@ -124,7 +124,7 @@ def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
 def _label(row: Row, part: Any) -> tuple[str, str]:
     """The function behind an implementation of a row, and when it suits."""
     first = part.args[0]
-    if part.func is half_precision.of_many:
+    if part.func is half_precision.by_formula_if_large:
         return _half()
     if part.func is ufunc_loops.of_large:
         name = row.source if row.loops is True else row.loops

@@ -1,4 +1,4 @@
-"""Results in memory that is there already: which operations can write them, and which memory they must not share a part of."""
+"""The keyword `out`: which operations can write into memory that is there already, and what it must not overlap."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import Device, device_of, held, storage, to_device, to_host
+from . import Device, as_held, device_of, storage, to_device, to_host
 from .memory_format import inverse, memory_axes
 from .storage import Part, owner, part
 
@@ -49,7 +49,7 @@ class Shared:
 
 
 def _restore(array: np.ndarray, axes: tuple[int, ...], device: str) -> Shared:
-    return Shared(to_device(held(array.transpose(inverse(axes))), Device(device)))
+    return Shared(to_device(as_held(array.transpose(inverse(axes))), Device(device)))
 
 
 # Pickles name the module of what restores them: this one, in earlier versions `storage` or `sharing`.

@@ -1,4 +1,4 @@
-"""From where on kernels of our own take the place of NumPy's functions: the thresholds of dispatch, in one table.
+"""The thresholds of dispatch in one table: from which sizes on our own kernels take the place of NumPy's functions.
 
 A kernel takes some microseconds to be called, and the first one imports Numba. Sizes are elements, or bytes where the name says
 BYTES; rows are those of the last dimension. The thresholds of elementwise operations stand in their rows (`elementwise/`), those

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._namespace.lazy import load
+from .wrapped_array import WrappedArray
 
 Array = Any
 _BITS: dict[int, np.dtype] = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
@@ -20,53 +21,14 @@ class Refused(NotImplementedError):
                          " first")
 
 
-class StoredArray:
+class StoredArray(WrappedArray):
     """`value` holds the bits; `base` is the array that a view is of, also one of another dtype."""
 
-    __slots__ = ("__weakref__", "base", "dtype", "value")
-    __array_ufunc__ = None  # NumPy's functions refuse it, as they would an array on another device
-    value: Array
+    __slots__ = ("dtype",)
     dtype: np.dtype
 
     def __init__(self, value: Array, dtype: np.dtype, base: Array | None = None) -> None:
         self.value, self.dtype, self.base = value, dtype, base
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.value.shape
-        return shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        strides: tuple[int, ...] = self.value.strides
-        return strides
-
-    @property
-    def ndim(self) -> int:
-        return int(self.value.ndim)
-
-    @property
-    def size(self) -> int:
-        return int(self.value.size)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.value.nbytes)
-
-    @property
-    def flags(self) -> Any:
-        return self.value.flags
-
-    @property
-    def device(self) -> Any:
-        return self.value.device
-
-    def __len__(self) -> int:
-        return len(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         # Else NumPy's functions would compute with what is refused.

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .. import backends
-from .._nodes import Leaf
 from ..backends import TABLES
 from ..tensor import Tensor, wrap
+from ..tensor.nodes import Leaf
 from .breaks import GraphBreak, user_line
 from .guards import Environment
 from .symbols import Symbol, Use

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._nodes import Leaf
 from .._random import Generator
 from ..amp import GradScaler
 from ..backends import Device
@@ -32,6 +31,7 @@ from ..nn.modules.module import Module
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from ..tensor import Tensor
+from ..tensor.nodes import Leaf
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), Device, *_dtypes.CLASSES)
 Guard = tuple[Callable[[Any, Any], Any], Any, Any, Any]

@@ -16,13 +16,13 @@ import numpy as np
 
 from .. import _clock as clock
 from .. import _notebook, backends
-from .._nodes import Leaf
 from .._pytree import tree_unflatten
 from ..autograd.grad_mode import GRAD, INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.node import CallNode, Saved, Slot, check_inference
 from ..backends.families import compiler_is_loaded
 from ..tensor import Tensor, mark_inference, version_box, wrap
+from ..tensor.nodes import Leaf
 from .backward_graphs import BackwardGraphs
 from .comparison import layout
 from .function import GeneratedFunction

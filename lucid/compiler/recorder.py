@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import _recording, backends
-from .._nodes import Leaf
 from .._pytree import tree_flatten, tree_unflatten
 from ..autograd.engine import between
 from ..autograd.freeing import saves
@@ -26,6 +25,7 @@ from ..backends.sizes import LARGE
 from ..backends.stored_array import StoredArray
 from ..nn.modules.module import Module
 from ..tensor import Tensor, wrap, write_count
+from ..tensor.nodes import Leaf
 from .arrays import Arrays, is_array, owner, role
 from .breaks import frame_that_reads, user_frame
 from .guards import PLAIN, Environment, absent, same

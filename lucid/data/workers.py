@@ -122,7 +122,7 @@ class WorkerIterator(Iterator[Any]):
         self.start_epoch(loader._index_sampler)
 
     def start_epoch(self, sampler: Any) -> None:
-        """Begin anew; batches of an earlier epoch that are still to come are dropped."""
+        """Start an epoch; batches of an earlier epoch that are still to come are dropped."""
         self._epoch += 1
         self._tasks = enumerate(iter(sampler))
         self._next = 0

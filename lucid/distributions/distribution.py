@@ -1,4 +1,4 @@
-"""The base of all distributions: shapes, checks of parameters and values, and what follows from the methods of a family."""
+"""`Distribution`, the base class: shapes, checks of parameters and values, and methods that follow from those of a family."""
 from __future__ import annotations
 
 import warnings
@@ -23,7 +23,7 @@ def _refuted(condition: Any, value: Tensor, place: str) -> bool:
     return not condition.is_meta and not bool(condition.all())
 
 
-@_recording.as_it_is
+@_recording.not_recorded
 def _require_everywhere(condition: Tensor, value: Tensor, place: str) -> None:
     if not condition.is_meta and not bool(condition.all()):
         raise ValueError(f"Expected {place} to satisfy its constraint, but found invalid values:\n{value}")

@@ -36,11 +36,6 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(lucid.broadcast_tensors(*tensors))
 
 
-def are_numbers(*values: Any) -> bool:
-    """Whether all are numbers, so that a distribution has no batch."""
-    return all(isinstance(value, Number) for value in values)
-
-
 def sum_rightmost(value: Any, dims: int) -> Any:
     """`value` summed over its last `dims` dimensions."""
     if dims == 0 or not isinstance(value, Tensor):

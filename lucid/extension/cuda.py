@@ -117,7 +117,7 @@ class CudaKernel:
         shared = self.shared if isinstance(self.shared, int) else _lengths(self.shared, bindings)[0]
         if any(a.pointer and not a.constant and a.name not in bindings.results for a in self.arguments):
             versions.all_written()
-        launch.of_text(self.source, name, self.options)(grid, block, tuple(arguments), shared_mem=shared)
+        launch.kernel_of_text(self.source, name, self.options)(grid, block, tuple(arguments), shared_mem=shared)
 
     def _elements(self, bindings: Bindings) -> int:
         """How many elements the array has that the kernel writes first, or its first one."""

@@ -1,4 +1,6 @@
-"""Operations of users: kernels, shapes and gradients under one name, entered into the dispatcher as lucid's own are."""
+"""`op`: an operation of the user: its kernels, shapes and gradient under one name, in the tables of the dispatcher like lucid's
+own.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

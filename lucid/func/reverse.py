@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
-from .._nodes import Leaf
 from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.engine import grad as gradients_of
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
@@ -18,6 +17,7 @@ from ..autograd.levels import lifted
 from ..autograd.node import Node
 from ..ops.manipulation.joining import cat
 from ..tensor import Tensor
+from ..tensor.nodes import Leaf
 from ._arguments import Argnums, basis, chosen, positions_of, refuse_complex, replaced, require_tensors, split_aux
 from .batches import vmap
 

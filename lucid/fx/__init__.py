@@ -3,15 +3,15 @@
 A function or a module runs once with symbols (`symbolic_trace`); what it did is a `Graph` of nodes, which is Python code again in
 a `GraphModule`. Layers stay whole.
 
-`_symbolic_trace`: functions and modules are traced.
-`proxy`: what stands for values then.
-`patching`, `watching`: what is another function meanwhile.
+`_symbolic_trace`: traces functions and modules.
+`proxy`: the symbols that stand for values meanwhile.
+`patching`, `watching`: functions that are replaced, or look at their arguments, while a trace runs.
 `node`, `graph`: operations in order.
 `naming`, `operators`, `codegen`: the Python code of a graph.
 `graph_module`: modules that run it.
-`interpreter`: graphs that are run, or transformed, node by node.
-`subgraph_rewriter`: patterns that are replaced.
-`passes`: what goes through a whole graph.
+`interpreter`: runs or transforms a graph node by node.
+`subgraph_rewriter`: replaces patterns.
+`passes`: passes over a whole graph.
 `immutable_collections`: lists and dictionaries of nodes.
 
 >>> traced = lucid.fx.symbolic_trace(lambda x: lucid.relu(x) + 1)

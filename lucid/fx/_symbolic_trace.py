@@ -1,4 +1,4 @@
-"""Tracing: a function, or the `forward` of a module, runs once with proxies."""
+"""`Tracer` and `symbolic_trace`: a function, or the `forward` of a module, runs once with proxies, which record a graph."""
 from __future__ import annotations
 
 import contextvars

@@ -1,4 +1,4 @@
-"""Graphs: nodes in an order in which they can run."""
+"""`Graph`: the nodes of a traced program, in an order in which they can run, and the methods that change it."""
 from __future__ import annotations
 
 import contextlib

@@ -70,7 +70,7 @@ class _CodeOnlyModule(Module):
 
 
 class GraphModule(Module):
-    """A module that runs a graph. `code` is its Python code; after changes of `graph` `recompile()` writes it anew, and an
+    """A module that runs a graph. `code` is its Python code; after changes of `graph` `recompile()` updates it, and an
     assignment to `graph` does so.
 
     root: the module, or a dictionary, in which the targets of the graph stand: those are shared with it, nothing else.

@@ -1,4 +1,4 @@
-"""Nodes: one operation each, in the order of their graph."""
+"""`Node`: one operation of a graph, its arguments and its users."""
 from __future__ import annotations
 
 from collections.abc import Callable

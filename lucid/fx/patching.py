@@ -1,4 +1,4 @@
-"""What is another function while something is traced: calls of modules, and functions that are recorded as a whole."""
+"""Functions that are replaced while something is traced: calls of modules, and functions that are recorded as a whole."""
 from __future__ import annotations
 
 import builtins

@@ -1,4 +1,4 @@
-"""Proxies: what stands for a value while a function is traced. What is done with one becomes a node."""
+"""`Proxy`: the symbol that stands for a value while a function is traced. Each operation on one becomes a node."""
 from __future__ import annotations
 
 import dataclasses

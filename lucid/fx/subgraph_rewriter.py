@@ -82,7 +82,7 @@ class _Matcher:
 
 def replace_pattern(gm: GraphModule, pattern: Callable[..., Any] | GraphModule,
                     replacement: Callable[..., Any] | GraphModule) -> list[Match]:
-    """Replace each place of a graph that computes `pattern` by what computes `replacement`, and compile anew.
+    """Replace each place of a graph that computes `pattern` by what computes `replacement`, and recompile.
 
     Both are functions, or graph modules, with the same parameters, of which the pattern gives one value. The same operations in
     the same order, with the same arguments, are the same. Values inside of a place that others use too keep it from being

@@ -1,4 +1,4 @@
-"""Functions look at their arguments as long as there are proxies."""
+"""While there are proxies, functions look at their arguments for them."""
 from __future__ import annotations
 
 import weakref
@@ -13,7 +13,7 @@ class Watch:
 
     def __init__(self) -> None:
         switching.use(1)
-        weakref.finalize(self, switching.one_less)
+        weakref.finalize(self, switching._forget_class)
 
 
 _last: weakref.ref[Watch] | None = None

@@ -4,11 +4,11 @@
 `streams`: streams and events.
 `memory`: how much memory is in use.
 `random`: seeds.
-`graphs`: work that is captured once and replayed.
+`graphs`: CUDA graphs: work that is captured once and replayed.
 `comm`: tensors to several GPUs and back.
 `cudart`: functions of CUDA's runtime.
-`nvtx`, `profiler`: what NVIDIA's tools show.
-`_nvml`: what NVIDIA's management library says.
+`nvtx`, `profiler`: marks and ranges for NVIDIA's profilers.
+`_nvml`: temperature, power and clocks by NVIDIA's management library.
 `amp`: PyTorch's older names of mixed precision.
 
 >>> device = "gpu" if lucid.gpu.is_available() else "cpu"

@@ -20,6 +20,7 @@ from .. import _clock as clock
 from .. import backends
 from ..backends import TABLES, Device
 from ..backends.stored_array import StoredArray
+from ..backends.wrapped_array import WrappedArray
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -77,45 +78,11 @@ class _Flags:
         return self.c_contiguous
 
 
-class Lifted:
-    """What both kinds have in common. `base` is the lifted array that a view is of."""
+class Lifted(WrappedArray):
+    """What both kinds have in common."""
 
-    __slots__ = ("__weakref__", "base", "level", "value")
-    __array_ufunc__ = None  # NumPy's functions refuse it, as they would an array on another device
-    value: Any
+    __slots__ = ("level",)
     level: Level
-    base: Lifted | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.value.shape
-        return shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        strides: tuple[int, ...] = self.value.strides
-        return strides
-
-    @property
-    def dtype(self) -> np.dtype:
-        dtype: np.dtype = self.value.dtype
-        return dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return int(self.value.dtype.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     @property
     def flags(self) -> Any:
@@ -128,9 +95,6 @@ class Lifted:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name}: Cannot access data pointer of Tensor that doesn't have storage. It is inside of a "
                              "function transform")
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise RuntimeError("a tensor inside of a function transform has no NumPy array")
@@ -359,11 +323,11 @@ def inside(*levels: Level) -> Iterator[None]:
     """Run the code of a transform whose `levels` begin here; of none, code on lifted arrays from elsewhere."""
     register()
     token = active.set((*active.get(), *levels))
-    clock.levels = backends.mix(MixedTable, 1)
+    clock.levels = backends.wrap_tables(MixedTable, 1)
     try:
         yield
     finally:
-        clock.levels = backends.mix(MixedTable, -1)
+        clock.levels = backends.wrap_tables(MixedTable, -1)
         active.reset(token)
 
 
@@ -406,7 +370,7 @@ class _Backend:
 def register() -> None:
     """Enter both kinds of arrays into the dispatcher."""
     for kind in (Batched, Dual):
-        backends.enter(_Backend(kind))
+        backends.register(_Backend(kind))
 
 
 def physical(array: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Neural networks.
+"""Neural networks. Begin with `modules.module`, the base class of all layers.
 
 `modules`: the layers.
 `functional`: the functions of `torch.nn.functional`.

@@ -12,8 +12,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .._namespace.builtins import publish
-from .._namespace.callers import outside
-from .._namespace.forwarding import asking
+from .._namespace.callers import stacklevel
+from .._namespace.forwarding import deferring
 from ..autograd.inplace import write
 from ..backends.memory_format import contiguous_format
 from ..ops._operands import require_tensor
@@ -217,7 +217,7 @@ _softmax, _log_softmax = method(_activation.softmax), method(_activation.log_sof
 # ---- softmax with an implicit dimension: the warning finds the line of the user without `_stacklevel` ----
 def _implicit_dim(name: str, input: Tensor) -> int:
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=outside())
+                  "argument.", stacklevel=stacklevel())
     return 0 if require_tensor(name, input)._array.ndim in (0, 1, 3) else 1
 
 
@@ -273,7 +273,7 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
     >>> F.upsample(lucid.tensor([[[1.0, 2.0]]]), scale_factor=2)
     Tensor([[[1.0, 1.0, 2.0, 2.0]]], requires_grad=False)
     """
-    warnings.warn("nn.functional.upsample is deprecated. Use nn.functional.interpolate instead.", stacklevel=outside())
+    warnings.warn("nn.functional.upsample is deprecated. Use nn.functional.interpolate instead.", stacklevel=stacklevel())
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -284,7 +284,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     Tensor([[[[1.0, 1.0, 2.0, 2.0],
               [1.0, 1.0, 2.0, 2.0]]]], requires_grad=False)
     """
-    warnings.warn("nn.functional.upsample_nearest is deprecated. Use nn.functional.interpolate instead.", stacklevel=outside())
+    warnings.warn("nn.functional.upsample_nearest is deprecated. Use nn.functional.interpolate instead.", stacklevel=stacklevel())
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -295,7 +295,8 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     Tensor([[[[0.0, 0.5, 1.0],
               [2.0, 2.5, 3.0]]]], requires_grad=False)
     """
-    warnings.warn("nn.functional.upsample_bilinear is deprecated. Use nn.functional.interpolate instead.", stacklevel=outside())
+    warnings.warn("nn.functional.upsample_bilinear is deprecated. Use nn.functional.interpolate instead.",
+                  stacklevel=stacklevel())
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -307,4 +308,4 @@ publish(globals(), """
 
 for _name in __all__:
     if isinstance(globals()[_name], FunctionType):
-        globals()[_name] = asking(globals()[_name])
+        globals()[_name] = deferring(globals()[_name])

@@ -15,8 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._namespace.callers import outside
-from .._namespace.forwarding import asking
+from .._namespace.callers import stacklevel
+from .._namespace.forwarding import deferring
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.creation import empty_like
 from ..ops.creation.creation import eye as identity
@@ -86,7 +86,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=outside())
+                      "incorrect.", stacklevel=stacklevel())
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -108,8 +108,8 @@ def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, gene
         return empty_like(like, dtype=at_least_single(like.dtype)).normal_(mean, std, generator=generator)
 
     result = normal()
-    while bool((outside := (result < a) | (result > b)).any()):
-        result = where(outside, normal(), result)
+    while bool((stacklevel := (result < a) | (result > b)).any()):
+        result = where(stacklevel, normal(), result)
     return result
 
 
@@ -260,7 +260,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=outside())
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=stacklevel())
         return None
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
@@ -325,7 +325,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def warning(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=outside())
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=stacklevel())
         return function(*args, **kwargs)
 
     warning.__name__, warning.__doc__ = old, f"`{new}` by its old name, with a FutureWarning."
@@ -339,4 +339,4 @@ kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kai
 
 for _name, _value in list(globals().items()):
     if not _name.startswith("_") and getattr(_value, "__module__", "") == __name__ and callable(_value):
-        globals()[_name] = asking(_value)
+        globals()[_name] = deferring(_value)

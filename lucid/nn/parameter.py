@@ -1,5 +1,4 @@
-"""Parameter and Buffer: the state of a module, as stable handles over arrays; and those of lazy modules, whose shape is not
-known yet.
+"""Parameter and Buffer, the state of a module, and their uninitialized forms in lazy modules, whose shape is not known yet.
 
 Moving one to another device swaps the array inside the same object, so the references that optimizers, other modules and
 users hold stay valid. Whatever makes different elements (dtype casts, `copy=True`) or leaves the device world (`cpu()`,
@@ -14,13 +13,13 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from .. import _dtypes, backends
-from .._nodes import Leaf
 from ..autograd.grad_mode import enable_grad
 from ..backends import Device
 from ..backends.memory_format import preserve_format
 from ..ops import conversion
 from ..ops.creation.creation import empty
 from ..tensor import Tensor, Version, as_array, as_class, disabled_torch_function, register_view, version_box, wrap
+from ..tensor.nodes import Leaf
 
 _OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 

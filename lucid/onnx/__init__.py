@@ -2,11 +2,11 @@
 onnx, which the extra `onnx` installs.
 
 `export`: the function.
-`tracing`, `runs`: what calls of a model run, and what is the same in all of them.
+`tracing`, `runs`: records calls of a model, and merges what is the same in all of them.
 `graph`: the graph while it is written.
 `elementwise`, `shapes`, `writes`, `reductions`, `layers`, `recurrent`: how each operation is written.
 `library`: the package onnx.
-`errors`: the error of what cannot be.
+`errors`: ExportError.
 
 >>> data = lucid.onnx.export(nn.Linear(2, 3), (lucid.ones(1, 2),)).SerializeToString()
 >>> len(data) > 0

@@ -1,4 +1,4 @@
-"""`export`: a model as a file of ONNX."""
+"""`export`: writes a model to an ONNX file."""
 from __future__ import annotations
 
 import dataclasses
@@ -19,7 +19,7 @@ from ..serialization.output_file import written_at
 from ..tensor import Tensor, wrap
 from . import elementwise, layers, recurrent, reductions, shapes, writes
 from .errors import ExportError
-from .graph import EMITTERS, Graph, Noted
+from .graph import EMITTERS, Graph, TrackedAttributes
 from .library import element_type, library
 from .runs import Length, merge
 from .tracing import Event, Ref, Trace, evaluating, refs
@@ -299,7 +299,7 @@ def _write(graph: Graph, event: Event) -> None:
     emitter = EMITTERS.get(event.kernel)
     if emitter is None:
         raise ExportError(f"{event.line}: the operation '{event.kernel}' cannot be exported to ONNX")
-    attributes = Noted(event.attributes)
+    attributes = TrackedAttributes(event.attributes)
     graph.asked.clear()
     names = emitter(graph, dataclasses.replace(event, attributes=attributes))
     unread = attributes.keys() - attributes.read - _WITHOUT_EFFECT

@@ -29,7 +29,7 @@ def emits(kernels: str, operators: str) -> Callable[[Emitter], Emitter]:
     return note
 
 
-class Noted(dict[str, Any]):
+class TrackedAttributes(dict[str, Any]):
     """Attributes that know which of them were read."""
 
     def __init__(self, entries: dict[str, Any]) -> None:

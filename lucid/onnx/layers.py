@@ -1,4 +1,4 @@
-"""Convolutions, poolings, normalizations and resizing."""
+"""How convolutions, poolings, normalizations and resizing are written as ONNX nodes."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""What a call runs, kernel by kernel, as told by the dispatcher while the model runs eagerly.
+"""Records what a call runs, kernel by kernel, as the dispatcher reports it while the model runs eagerly.
 
 Arrays become the numbers of values. Whatever the dispatcher does not see, such as an element that Python reads, either raises or
 is caught by the caller, who runs the model several times with other elements and lengths and compares.

@@ -1,4 +1,4 @@
-"""Writes into rectangular parts of tensors: the whole tensor anew, with other elements in that part."""
+"""Writes into rectangular parts of tensors: a new tensor with other elements in that part."""
 from __future__ import annotations
 
 from typing import Any

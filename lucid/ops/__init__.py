@@ -1,5 +1,7 @@
-"""Operations by families: the kernel name, the gradient rule and the public function of an op stand in one place, and the
-module registers what becomes a method of Tensor (`_methods`).
+"""Operations by families, as methods of Tensor too (`_methods`).
+
+The kernel name, the gradient rule and the public function of an operation stand together. Begin with `elementwise.unary`, which
+has the shortest rules.
 
 `creation`: new tensors.
 `conversion`: copies, and other dtypes and devices.

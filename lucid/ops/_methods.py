@@ -15,8 +15,8 @@ from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
-from .._namespace.foreign import asked_from, asks, refused
-from .._namespace.forwarding import asking, takes_tensors, writing
+from .._namespace.foreign import answer, defer_from, defers
+from .._namespace.forwarding import deferring, takes_tensors, writing
 from .._namespace.keywords import with_all_keywords
 from ..autograd.inplace import write
 from ..autograd.overwrite import refuse_shared
@@ -50,18 +50,18 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
             return write(self, function, *args, single=single, **keywords)
         except Exception as error:
             if operator and not is_operand(args[0]):
-                return refused(method, (self, *args), keywords)
+                return answer(method, (self, *args), keywords)
             factors = _FACTORS_FIRST.get(name, ())
             if not isinstance(error, TypeError) or not args or not isinstance(args[0], (float, int)) or (
                     not count < len(args) <= count + len(factors)):
-                return asked_from(sys._getframe(caller), method.__name__, (self, *args), keywords)
+                return defer_from(sys._getframe(caller), method.__name__, (self, *args), keywords)
         # The signature of old: `add_(2, other)` for `add_(other, alpha=2)`.
         split = len(args) - count
         return method(self, *args[split:], **dict(zip(factors, args, strict=False)), **keywords)
 
     method = functools.wraps(function)(general if write_straight is None else writing(function, general, write_straight))
     if not takes_tensors(function, 1):  # `general` asks: the function of that name needs no frame for it
-        asks(method)
+        defers(method)
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
     return method
@@ -73,14 +73,14 @@ def comparing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def compared(self: Tensor, other: Any) -> Tensor:
         return rebase_with_zeros(method(self, other), other)
 
-    return asking(compared)
+    return deferring(compared)
 
 
 @functools.cache  # one object by all its names
 def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as a method: with all keywords, and where it takes other tensors, asking the classes of what it refuses."""
     method = with_all_keywords(function)
-    return asking(method) if takes_tensors(function, 1) else method
+    return deferring(method) if takes_tensors(function, 1) else method
 
 
 def register(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What operations do with their arguments before the kernel sees them: promotion, scalars, dimensions, broadcasting."""
+"""Arguments before a kernel sees them: type promotion, Python scalars, devices, dimensions, broadcasting."""
 from __future__ import annotations
 
 import functools
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _recording
-from .._namespace.foreign import refused
+from .._namespace.foreign import answer
 from ..autograd.grad_mode import GRAD, LEVELS
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import run, to_host
@@ -109,7 +109,7 @@ def operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         except TypeError:
             if is_operand(other):
                 raise
-            return refused(method, (self, other), {})
+            return answer(method, (self, other), {})
 
     return method
 
@@ -201,7 +201,7 @@ def _out_of_range(value: Any, dtype: np.dtype) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
 
 
-def anywhere(condition: Tensor) -> bool:
+def is_any_true(condition: Tensor) -> bool:
     """Whether `condition` holds for any element, inside of `vmap` of any example: False on the device 'meta'."""
     return not condition.is_meta and bool(to_host(run("any", (physical(condition._array),), {"axis": None, "keepdims": False})))
 

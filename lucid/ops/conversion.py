@@ -1,4 +1,6 @@
-"""Copies, and conversions of dtype and device; all of them are differentiable, but for that to NumPy."""
+"""Copies and conversions of dtype and device: `clone`, `to`, `copy_`, real and imaginary parts. All but `numpy` are
+differentiable.
+"""
 from __future__ import annotations
 
 import builtins

@@ -11,7 +11,7 @@ The modules have PyTorch's functions of one step too, such as `adam.adam`.
 `_multi_tensor`: a step of many parameters with one kernel.
 `_gpu`: the same on a GPU, for all optimizers but `adafactor`, `lbfgs` and `muon`.
 `_captured`: that in a CUDA graph.
-`_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.
+`_composed`, `_fused`, `_complex`: what steps share.
 
 >>> w = nn.Parameter(lucid.tensor([3.0]))
 >>> optimizer = lucid.optim.SGD([w], lr=0.25)

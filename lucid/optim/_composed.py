@@ -14,7 +14,7 @@ from ..tensor import Tensor, version_box, wrap
 from . import _gpu
 from ._complex import Copies, as_real, copy_back
 from ._fused import update
-from .optimizer import Group, Optimizer, counts_on_device, misfit
+from .optimizer import Group, Optimizer, counts_on_device, shape_error
 
 State = dict[str, Any]
 Tensors = Sequence[Tensor]
@@ -117,7 +117,7 @@ class ComposedOptimizer(Optimizer):
                 loss = closure()
         for number, (group, pairs) in enumerate(self._ready()):
             if pairs.__class__ is _gpu.Collected:
-                _gpu.step_again(self, group, pairs)
+                _gpu.repeat_step(self, group, pairs)
                 continue
             self._take(number, group, pairs)
         return loss
@@ -207,7 +207,7 @@ def take_step(cls: type[ComposedOptimizer], params: Tensors, grads: Tensors, sta
         if hasattr(grad._array, "is_sparse") and not cls._takes_sparse:
             raise RuntimeError(cls._sparse_refusal or f"{cls.__name__} does not support sparse gradients")
         if grad.shape != param.shape or grad.dtype != param.dtype or grad.device != param.device:
-            raise misfit(param, grad)
+            raise shape_error(param, grad)
         if differentiable and param.is_complex():
             raise NotImplementedError("differentiable=True is not supported for complex parameters")
         states.append({name: tensor for name, tensor in zip(lists, tensors, strict=True) if tensor is not None})

@@ -53,7 +53,7 @@ def step(optimizer: Any, group: dict[str, Any], pairs: Pairs, number: int) -> Pa
     return left
 
 
-def step_again(optimizer: Any, group: dict[str, Any], collected: Collected) -> None:
+def repeat_step(optimizer: Any, group: dict[str, Any], collected: Collected) -> None:
     """Take the step that repeats the last one of `group`."""
     collected.step(_KERNEL, _attributes(optimizer, group, collected.columns[0][0]))
 
@@ -69,7 +69,7 @@ def _step(optimizer: Any, group: dict[str, Any], pairs: Pairs) -> Repeated | Non
     for param, grad in pairs:
         before = len(optimizer.state.get(param) or ())
         state, numbers, names = optimizer._begun(param, group)
-        if capturing and len(state) != before:  # a graph would let it begin anew each time
+        if capturing and len(state) != before:  # a graph would start over at each replay
             state.clear()
             raise RuntimeError(f"the first step() of {type(optimizer).__name__} must not be captured, as the state begins in it: "
                                "take one before")

@@ -7,7 +7,17 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, Tensors, count, decayed, new_number, take_step
+from ._composed import (
+    ComposedOptimizer,
+    State,
+    Tensors,
+    check_lr,
+    check_not_negative,
+    count,
+    decayed,
+    new_number,
+    take_step,
+)
 from ._multi_tensor import step_together
 from .optimizer import Group, check_options
 
@@ -48,15 +58,7 @@ class Adam(ComposedOptimizer):
                     raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
                 if value.numel() != 1:
                     raise ValueError(f"Tensor {name} must be 1-element")
-        if not lr >= 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        for index in (0, 1):
-            if not 0.0 <= float(betas[index]) < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_adam_options(lr, betas, eps, weight_decay)
         kinds = (float, Tensor)
         if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in kinds):
             raise ValueError("betas must be either both floats or both Tensors")
@@ -111,12 +113,9 @@ class Adam(ComposedOptimizer):
     def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """The step in operations that can be differentiated."""
         step, (beta1, beta2), lr = count(state), map(float, group["betas"]), float(group["lr"])
-        if not group["decoupled_weight_decay"]:
-            grad = decayed(grad, param, float(group["weight_decay"]))
-        elif group["weight_decay"] != 0:
-            param.mul_(1 - lr * group["weight_decay"])
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).add_((1 - beta2) * grad * grad)
+        mean, square, weight_decay = state["exp_avg"], state["exp_avg_sq"], float(group["weight_decay"])
+        update_moments(grad, param, mean, square, 1 - lr * weight_decay, betas=(beta1, beta2), weight_decay=weight_decay,
+                       decoupled_weight_decay=group["decoupled_weight_decay"])
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"].clone(), square))
         root = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
@@ -145,3 +144,28 @@ def adam(params: Tensors, grads: Tensors, exp_avgs: Tensors, exp_avg_sqs: Tensor
               differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf, fused=fused, capturable=capturable,
               decoupled_weight_decay=decoupled_weight_decay, amsgrad=amsgrad, betas=(beta1, beta2), lr=lr,
               weight_decay=weight_decay, eps=eps, maximize=maximize)
+
+
+def check_adam_options(lr: float | Tensor, betas: Sequence[float | Tensor], eps: float, weight_decay: float) -> None:
+    """Raise ValueError that names the first option out of range: decay rates are in [0, 1), the others not negative."""
+    check_lr(lr)
+    check_not_negative(eps=eps)
+    for index in (0, 1):
+        if not 0.0 <= betas[index] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")
+    check_not_negative(weight_decay=weight_decay)
+
+
+def update_moments(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, keep: float, *, betas: Sequence[float],
+                   weight_decay: float, decoupled_weight_decay: bool) -> Tensor:
+    """Take the gradient into the averages `mean` and `square`, in place; the gradient that they got. All have one shape.
+
+    Weights decay before: `param` becomes its part `keep` if that is decoupled, else the gradient gets the L2 penalty.
+    """
+    if not decoupled_weight_decay:
+        grad = decayed(grad, param, weight_decay)
+    elif weight_decay != 0:
+        param.mul_(keep)
+    mean.lerp_(grad, 1 - betas[0])
+    square.mul_(betas[1]).add_((1 - betas[1]) * grad * grad)
+    return grad

@@ -8,7 +8,7 @@ from ..ops.creation.creation import zeros_like
 from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, Tensors, chosen, count, decayed, new_number, take_step
-from ._moments import check_options
+from .adam import check_adam_options
 from .optimizer import Group
 
 
@@ -40,7 +40,7 @@ class Adamax(ComposedOptimizer):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:
-        check_options(lr, betas, eps, weight_decay)
+        check_adam_options(lr, betas, eps, weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})

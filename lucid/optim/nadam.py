@@ -8,14 +8,14 @@ from .. import _dtypes
 from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, Tensors, check_not_negative, chosen, count, new_number, take_step
-from ._moments import average, check_options
+from .adam import check_adam_options, update_moments
 from .optimizer import Group
 
 
 def _move(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, correction: float, rate: float, mean_rate: float,
           keep: float, *, betas: tuple[float, float], eps: float, weight_decay: float, decoupled_weight_decay: bool) -> None:
-    grad = average(grad, param, mean, square, keep, betas=betas, weight_decay=weight_decay,
-                   decoupled_weight_decay=decoupled_weight_decay)
+    grad = update_moments(grad, param, mean, square, keep, betas=betas, weight_decay=weight_decay,
+                          decoupled_weight_decay=decoupled_weight_decay)
     root = (square / correction).sqrt() + eps
     param.sub_(grad / root * rate)
     param.sub_(mean / root * mean_rate)
@@ -44,7 +44,7 @@ class NAdam(ComposedOptimizer):
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
                  decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False) -> None:
-        check_options(lr, betas, eps, weight_decay)
+        check_adam_options(lr, betas, eps, weight_decay)
         check_not_negative(momentum_decay=momentum_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,

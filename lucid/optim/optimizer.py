@@ -48,7 +48,7 @@ class _Required:
 required = _Required()  # a default that every parameter group must replace
 
 
-def misfit(param: Tensor, grad: Tensor) -> RuntimeError:
+def shape_error(param: Tensor, grad: Tensor) -> RuntimeError:
     """The error about a gradient that does not fit its parameter."""
     return RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got {describe_one(grad)} for "
                         f"{describe_one(param)}. No parameter was changed.")
@@ -220,7 +220,7 @@ class Optimizer:
                 if its.__class__ is not array.__class__ and hasattr(its, "is_sparse") and not self._takes_sparse:
                     raise RuntimeError(self._sparse_refusal or f"{type(self).__name__} does not support sparse gradients")
                 if its.shape != shape or its.dtype != dtype or its.device != device:
-                    raise misfit(param, grad)
+                    raise shape_error(param, grad)
                 entries = state.get(param)
                 if entries is not None:
                     kept = _placed(entries) if first_state is None else entries.get(first_state)
@@ -423,7 +423,7 @@ def check_options(fused: bool | None, foreach: bool | None, differentiable: bool
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """`step`, with the hooks of the optimizer around it, and a note for learning-rate schedulers that it was called."""
-    @_recording.as_it_is
+    @_recording.not_recorded
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **keywords: Any) -> Any:
         self._opt_called = True  # type: ignore[attr-defined]

@@ -7,14 +7,14 @@ from typing import Any
 from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, Tensors, chosen, count, new_number, take_step
-from ._moments import average, check_options
+from .adam import check_adam_options, update_moments
 from .optimizer import Group
 
 
 def _move(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, rate: float, scale: float, keep: float, *,
           betas: tuple[float, float], eps: float, weight_decay: float, decoupled_weight_decay: bool, rectified: bool) -> None:
-    average(grad, param, mean, square, keep, betas=betas, weight_decay=weight_decay,
-            decoupled_weight_decay=decoupled_weight_decay)
+    update_moments(grad, param, mean, square, keep, betas=betas, weight_decay=weight_decay,
+                   decoupled_weight_decay=decoupled_weight_decay)
     step = mean * rate
     param.sub_(step * (scale / (square.sqrt() + eps)) if rectified else step)
 
@@ -41,7 +41,7 @@ class RAdam(ComposedOptimizer):
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:
-        check_options(lr, betas, eps, weight_decay)
+        check_adam_options(lr, betas, eps, weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})

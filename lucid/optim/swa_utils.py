@@ -160,7 +160,7 @@ class AveragedModel(Module):
         """What the averaged copy of the model returns."""
         return self.module(*args, **kwargs)
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     @no_grad()
     def update_parameters(self, model: Module) -> None:
         """Take the present parameters of `model`, which may be on another device, into the average.
@@ -249,7 +249,7 @@ def _slots(model: Module) -> Iterator[tuple[Module, str]]:
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of all batch normalisations of `model` anew, as the mean over the batches of `loader`.
+    """Recompute the running statistics of all batch normalisations of `model`, as the mean over the batches of `loader`.
 
     A batch is the input of the model, moved to `device` where that is given, or a list or tuple whose first item is. The model
     runs in training mode, and is in the mode it was before afterwards, as are the momenta, also if a batch raises.

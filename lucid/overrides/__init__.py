@@ -4,10 +4,10 @@ A class derived from Tensor, or any other class, whose `__torch_function__` is a
 with its objects. Without such classes and modes no call takes longer.
 
 `state`: modes that are on, and what is disabled.
-`dispatch`: who answers for a call.
+`dispatch`: which class or mode answers a call.
 `arguments`: what those get of it.
 `functions`: what can be overridden, and names.
-`switching`: how calls come here.
+`switching`: turns the interception of calls on and off.
 `modes`: contexts that see all calls.
 `subclasses`: tensors of derived classes.
 `protocol`: functions of users that can be overridden.

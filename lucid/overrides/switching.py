@@ -38,11 +38,11 @@ def watch_class(cls: type) -> None:
     _known.add(cls)
     if "__lucid_function__" in vars(cls) and "__torch_function__" not in vars(cls):
         cls.__torch_function__ = vars(cls)["__lucid_function__"]  # type: ignore[attr-defined]
-    weakref.finalize(cls, one_less)
+    weakref.finalize(cls, _forget_class)
     use(1)
 
 
-def once_more(function: Callable[..., Any], classes: set[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def answer_late(function: Callable[..., Any], classes: set[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The answer of `classes`, none of which was known, to a call of a public function, or of what that calls; NotImplemented if
     they do not override it.
     """
@@ -77,7 +77,7 @@ def _behind(function: Any) -> Iterator[Any]:
         function = getattr(function, "__wrapped__", None)
 
 
-def one_less() -> None:
+def _forget_class() -> None:
     """A class is gone. The garbage collector may be anywhere: the next call that is looked at switches."""
     global _users
     _users -= 1

@@ -3,10 +3,10 @@
 `session`: `profile`, which watches what a context runs.
 `regions`: `record_function`, parts of a program by name.
 `steps`: `schedule`, which steps of a training are watched.
-`recorder`: what is noted of each operation.
+`recorder`: records each operation.
 `averages`: operations of one name together, and their table.
 `trace`: Chrome's format, and folders for TensorBoard.
-`work`: additions, multiplications and bytes of an operation.
+`costs`: FLOPs and bytes of an operation.
 
 >>> with lucid.profiler.profile() as p:
 ...     y = nn.Linear(2, 3)(lucid.ones(1, 2))

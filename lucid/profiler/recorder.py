@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import backends
 from ..backends.gpu_probe import simulated
-from . import work
+from . import costs
 
 _HERE = str(pathlib.Path(__file__).parents[1])
 _active: ContextVar[Recorder | None] = ContextVar("lucid_profiler", default=None)
@@ -185,10 +185,10 @@ class Recorder:
             event.input_shapes = [list(a.shape) if hasattr(a, "shape") else [] for a in arrays]
             event.input_dtypes = [a.dtype.name if hasattr(a, "dtype") else type(a).__name__ for a in arrays]
         if self.flops:
-            event.flops = work.flops(name, arrays, attributes, result)
-            event.bytes = work.moved_bytes(arrays, attributes, result)
+            event.flops = costs.flops(name, arrays, attributes, result)
+            event.bytes = costs.moved_bytes(arrays, attributes, result)
         if self.memory:
-            event.memory = work.new_bytes(arrays, attributes, result)
+            event.memory = costs.new_bytes(arrays, attributes, result)
 
     def _mark(self) -> Any:
         event = backends.gpu_module().streams.Event()

@@ -4,10 +4,10 @@
 `pytorch`: PyTorch's own files.
 `shards`: state dicts in several files with an index, and the folders of published models.
 `progress`: a bar while large files are read.
-`reading`: what their readers share.
+`reading`: checks that the readers share.
 `structure`: containers and plain values as JSON.
-`ties`: tensors over the same memory.
-`output_file`: a file that is written as a whole or not at all.
+`ties`: tied tensors, which share memory.
+`output_file`: atomic writes: a file appears as a whole or not at all.
 `locations`: `map_location`.
 `safe_globals`: classes that files may name, by PyTorch's names.
 

@@ -1,11 +1,12 @@
-"""Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`.
+"""Tensor: an array and its node in the graph. `lucid.ops` adds the operations as methods, `lucid.autograd` computes gradients.
 
-`base`: what a tensor holds, and the attributes that tell of it.
+`base`: shape, dtype, device and other attributes.
 `graph`: gradients and hooks.
-`sharing`: the memory for NumPy, DLPack and other processes.
-`protocols`: tensors as Python's numbers, sequences and text.
+`nodes`: the base of the graph's nodes, and the leaves, where gradients end.
+`sharing`: its memory, shared with NumPy, DLPack and other processes.
+`protocols`: Python's protocols: numbers, sequences and text.
 `pickling`: deep copies and pickles.
-`construction`, `python_data`: arrays from what the constructors take.
+`construction`, `python_data`: arrays from the arguments of constructors.
 `format`: the printed form.
 `size`: the shape, a tuple.
 `version`: counts the writes to a piece of memory.
@@ -19,14 +20,14 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from .. import _clock as clock
-from .. import _dtypes, _nodes, backends
+from .. import _dtypes, backends
 from .._namespace.lazy import load
-from .._nodes import Retainer
 from ..backends import storage
 from ..backends.pickling import Shared
-from . import base, graph, pickling, protocols, version
+from . import base, graph, nodes, pickling, protocols, version
 from .base import Answer, TensorBase
 from .construction import as_array, from_arguments
+from .nodes import Retainer
 from .sharing import Sharing
 from .size import Size
 from .version import Version, mark_inference, record_update, register_view, version_box, write_count
@@ -265,6 +266,6 @@ def succeed(tensor: Tensor, node: Any) -> None:
                 tensor.register_hook(hook)
 
 
-for _part in (_nodes, base, graph, pickling, protocols, version):
+for _part in (base, graph, nodes, pickling, protocols, version):
     vars(_part)["Tensor"] = Tensor  # for those who read its annotations
 _unpickle, _unpickle_sparse = pickling.unpickle, pickling.unpickle_sparse  # as pickles of earlier versions name them

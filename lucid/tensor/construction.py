@@ -92,7 +92,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     if wanted is not None and array.dtype != wanted and (array.dtype.kind in "biufc" or array.dtype in _dtypes.CATEGORY):
         array, copy = _converted(array, wanted), False
     else:
-        array = backends.held(array)
+        array = backends.as_held(array)
     if device is not None:
         target = backends.Device(device)
         moved = backends.to_device(array, target)
@@ -105,5 +105,5 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
 def _converted(array: Any, dtype: np.dtype) -> Any:
     """`array` as another dtype of tensors."""
     if array.dtype.__class__ in _dtypes.STORED_CLASSES:
-        array = backends.held(array)
+        array = backends.as_held(array)
     return backends.run("cast", (array,), {"dtype": dtype}) if dtype.__class__ in _dtypes.STORED_CLASSES else array.astype(dtype)

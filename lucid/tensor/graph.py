@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from .. import _clock as clock
 from .. import _dtypes
 from .._hooks import RemovableHandle
-from .._nodes import Caster, Leaf, Retainer
 from .base import TensorBase
+from .nodes import Caster, Leaf, Retainer
 
 if TYPE_CHECKING:
     from . import Tensor

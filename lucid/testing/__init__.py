@@ -1,4 +1,4 @@
-"""For tests of programs. Not imported with lucid.
+"""Helpers for tests, by the names of torch.testing. Not imported with lucid.
 
 `comparison`: `assert_close` compares numbers, tensors and containers of them.
 `creation`: `make_tensor` makes random ones.

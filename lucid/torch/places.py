@@ -14,6 +14,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("torch.cuda", "torch.cuda.memory", "torch.cuda.random", "torch.cuda.streams"), "lucid.gpu"),
     "torch.backends.mps": "lucid.backends.mps", "torch.nn.parallel.comm": "lucid.gpu.comm", "torch.cuda.comm": "lucid.gpu.comm",
     "torch.utils.data": "lucid.data", "torch.utils.data._utils.collate": "lucid.data.collate",
+    "torch.distributions": "lucid.distributions lucid.distributions.utils",
     "torch.backends": "", "torch.optim._functional": "", "torch.optim._multi_tensor": "",
 }
 #: Packages whose modules may be one in lucid.
@@ -28,7 +29,7 @@ def places(module: str) -> tuple[ModuleType, ...]:
     own = _ELSEWHERE.get(module)
     if own is None and not module.startswith(_HIDDEN):
         above, _, last = module.rpartition(".")
-        root = _ELSEWHERE.get(above) or "lucid" + above.removeprefix("torch")
+        root, *_ = (_ELSEWHERE.get(above) or "lucid" + above.removeprefix("torch")).split()
         own = f"{root}.{last}" if above else "lucid"
     found = [_imported(each) for each in own.split()] if own else []
     above = module.rpartition(".")[0]

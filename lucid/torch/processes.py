@@ -1,4 +1,4 @@
-"""Processes that Python starts anew, as workers of a DataLoader: there `import torch` must give lucid before the program is
+"""New processes that Python starts, such as workers of a DataLoader: there `import torch` must give lucid before the program is
 imported.
 """
 from __future__ import annotations

@@ -161,7 +161,7 @@ def turn_on() -> None:
     for module, names in modules().items():
         for name, kind in names.items():
             if kind == "here":
-                for place in places_at_hand(module):
+                for place in _imported_places(module):
                     found = vars(place).get(name)
                     if isinstance(found, type) and found.__module__.startswith("lucid.") and not isinstance(found, np.dtype):
                         _set(found, "__module__", module)
@@ -170,7 +170,7 @@ def turn_on() -> None:
                             _set(found, "__qualname__", name)
 
 
-def places_at_hand(module: str) -> Any:
+def _imported_places(module: str) -> Any:
     """The modules of lucid for a module of PyTorch, but for those that are imported when they are first asked for."""
     return places(module) if module.startswith(_NAMED_SO) or module == "torch" else ()
 

@@ -1,10 +1,10 @@
 """Helpers of training scripts, by the names of torch.utils. They are imported when they are first asked for.
 
-`benchmark`: how long things take.
-`checkpoint`: activations that are computed again.
+`benchmark`: timing.
+`checkpoint`: activation checkpointing: activations are computed again in place of being kept.
 `data`: `lucid.data`.
 `deterministic`: what deterministic algorithms include.
-`device_states`: what functions that are computed again keep of devices.
+`device_states`: random states of devices, for functions that are computed again.
 `dlpack`: arrays of other libraries.
 `flop_counter`: additions and multiplications, by modules.
 `hooks`: handles of hooks.

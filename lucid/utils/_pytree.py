@@ -1,5 +1,5 @@
-"""Nested containers, by PyTorch's names: `lucid._pytree` has them. Here is what programs look up about the containers, and
-shapes as texts.
+"""torch.utils._pytree: the functions are those of `lucid._pytree`; here are the registry of containers as PyTorch shows it, and
+specs as text.
 """
 from __future__ import annotations
 

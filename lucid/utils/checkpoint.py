@@ -1,4 +1,4 @@
-"""Checkpoints: what a function saves for its gradients is computed again when they are, in the place of keeping it.
+"""Activation checkpointing: what a function saves for its gradients is computed again in backward, in place of being kept.
 
 >>> from lucid.utils.checkpoint import checkpoint
 >>> x = lucid.ones(2, requires_grad=True)
@@ -99,7 +99,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     yield
 
 
-class _Surroundings:
+class _CallState:
     """The random numbers and autocast that a function was called with, to be had again."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
@@ -180,7 +180,7 @@ def _in_turn(functions: Sequence[Callable[[Any], Any]], input: Any) -> Any:
 
 
 # ---- by hooks on saved tensors -------------------------------------------------------------------------------------------
-class _Place:
+class _Placeholder:
     """Stands in the graph for a saved tensor, by its number. `meta` is what it must look like when it comes again."""
 
     __slots__ = ("__weakref__", "meta", "number", "tensor")
@@ -207,18 +207,18 @@ class _Argument:
 class _Frame:
     """A call that can be made again."""
 
-    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any, surroundings: _Surroundings,
+    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any, surroundings: _CallState,
                  context: AbstractContextManager[Any], early_stop: bool, check: bool) -> None:
         self.function = function
         self.args, self.kwargs = ([_Argument(v) if isinstance(v, Tensor) else v for v in args],
                                   {k: _Argument(v) if isinstance(v, Tensor) else v for k, v in kwargs.items()})
         self.surroundings, self.context, self.early_stop, self.check = surroundings, context, early_stop, check
-        self.places: list[weakref.ref[_Place]] = []  # the graph holds them as long as they are needed
-        self.kept: list[_Place] | None = None  # inside of an operation whose result may be kept: what it saves
+        self.places: list[weakref.ref[_Placeholder]] = []  # the graph holds them as long as they are needed
+        self.kept: list[_Placeholder] | None = None  # inside of an operation whose result may be kept: what it saves
         self.count = 0  # of the tensors that are there again
 
-    def pack(self, tensor: Tensor) -> _Place:
-        place = _Place(len(self.places), tensor)
+    def pack(self, tensor: Tensor) -> _Placeholder:
+        place = _Placeholder(len(self.places), tensor)
         self.places.append(weakref.ref(place))
         if self.kept is not None:
             place.tensor = tensor
@@ -226,9 +226,9 @@ class _Frame:
         return place
 
     @contextlib.contextmanager
-    def keeping(self) -> Iterator[list[_Place]]:
+    def keeping(self) -> Iterator[list[_Placeholder]]:
         """Keep what is saved inside; yields the places of that."""
-        places: list[_Place] = []
+        places: list[_Placeholder] = []
         self.kept = places
         try:
             yield places
@@ -241,7 +241,7 @@ class _Frame:
         if self.early_stop and self.count == len(self.places) and saved:
             raise _Stop
 
-    def unpack(self, place: _Place) -> Tensor:
+    def unpack(self, place: _Placeholder) -> Tensor:
         if place.tensor is None:
             self._compute_again()
         tensor, place.tensor = place.tensor, None  # the next backward of a graph that is retained computes it again
@@ -273,7 +273,7 @@ class _Frame:
                                   f"and recomputation.\nNumber of tensors saved during forward: {len(self.places)}\n"
                                   f"Number of tensors saved during recomputation: {self.count}.")
 
-    def _compare(self, place: _Place, tensor: Tensor) -> None:
+    def _compare(self, place: _Placeholder, tensor: Tensor) -> None:
         meta = tuple(tensor.shape), tensor.dtype, tensor.device
         if self.check and meta != place.meta:
             raise CheckpointError("lucid.utils.checkpoint: Recomputed values for the following tensors have different metadata "
@@ -299,7 +299,7 @@ def _without_reentrance(function: Callable[..., Any], args: Any, kwargs: Any, pr
         with forward_context:
             return function(*args, **kwargs)
     stop = _early_stop.get()
-    frame = _Frame(function, args, kwargs, _Surroundings(preserve), again_context, early_stop if stop is None else stop,
+    frame = _Frame(function, args, kwargs, _CallState(preserve), again_context, early_stop if stop is None else stop,
                    determinism_check == "default")
     for context in (forward_context, again_context):
         if isinstance(context, (Saving, Reading)):
@@ -324,7 +324,7 @@ class CheckpointFunction(Function):
         """Call `run_function` without a graph."""
         if not any(isinstance(v, Tensor) and v.requires_grad for v in args):
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
-        ctx.run_function, ctx.surroundings = run_function, _Surroundings(preserve_rng_state)
+        ctx.run_function, ctx.surroundings = run_function, _CallState(preserve_rng_state)
         ctx.inputs = [None if isinstance(v, Tensor) else v for v in args]
         ctx.places = [place for place, v in enumerate(args) if isinstance(v, Tensor)]
         ctx.save_for_backward(*[args[place] for place in ctx.places])

@@ -1,4 +1,4 @@
-"""What functions that are computed again keep of devices, by the names of torch.utils.checkpoint."""
+"""Random states of devices, which functions that are computed again need, by the names of torch.utils.checkpoint."""
 from __future__ import annotations
 
 import warnings

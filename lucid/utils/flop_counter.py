@@ -18,7 +18,7 @@ from typing import Any, Self
 from .. import backends
 from ..backends.elementwise import ROWS
 from ..nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
-from ..profiler import work
+from ..profiler import costs
 from ..tensor import Tensor, wrap
 from ._pytree import tree_leaves, tree_map
 
@@ -54,7 +54,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Form
             if not isinstance(name, str):
                 raise ValueError("register_flop_formula(targets): expected each target to be the name of an operation or an "
                                  f"operation of lucid.extension, got {target} which is of type {type(target)}")
-            if name in _registered or work.is_product(name):
+            if name in _registered or costs.is_product(name):
                 raise RuntimeError(f"duplicate registrations for {target}")
             _registered[name] = found
         return found
@@ -87,7 +87,7 @@ def _attention(name: str, shapes: Sequence[tuple[int, ...]]) -> int:
 def _count(name: str, arrays: Sequence[Any], attributes: dict[str, Any], result: Any) -> int:
     if name.startswith("attention"):
         return _attention(name, [tuple(array.shape) for array in arrays if hasattr(array, "shape")])
-    return 0 if name in ROWS else work.flops(name, arrays, attributes, result)
+    return 0 if name in ROWS else costs.flops(name, arrays, attributes, result)
 
 
 class FlopCounterMode:

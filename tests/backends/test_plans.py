@@ -436,7 +436,7 @@ def _count(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_calls_that_the_template_knows_have_the_keys_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan that was recorded from the loops of `general` is found by `quick`, and the other way round."""
+    """A plan that was recorded from the loops of `general` is found by `plan_lookup`, and the other way round."""
     plans.forget()
     entry, plain = _pair("add")
     recorded = _count(monkeypatch)

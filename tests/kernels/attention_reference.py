@@ -78,3 +78,9 @@ def gradients(g, q, k, v, mask, scale, is_causal):
     scores = probabilities * (g @ wide_v.swapaxes(2, 3) - (g * y).sum(-1, keepdims=True)) * scale
     dk, dv = scores.swapaxes(2, 3) @ q, probabilities.swapaxes(2, 3) @ g
     return scores @ wide_k, *(d.reshape(batch, groups, repeats, *d.shape[2:]).sum(2) for d in (dk, dv))
+
+
+def expected(g, q, k, v, mask, scale=0.3, is_causal=False):
+    """The result, the logarithms of the sums of exponentials, and the gradients."""
+    _, y, lse = attention(q, k, v, mask, scale, is_causal)
+    return (y, lse, *gradients(g, q, k, v, mask, scale, is_causal))

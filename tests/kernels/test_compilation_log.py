@@ -88,14 +88,14 @@ def test_kernels_of_a_gpu_too(records: list[tuple[int, str]], monkeypatch: pytes
 def test_with_the_variable_all_are_alike(verbose: str, records: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LUCID_VERBOSE", verbose)
     for name in "ab":
-        with compilation_log.told_if_slow(name):
+        with compilation_log.log_if_slow(name):
             pass
     assert [level for level, _ in records] == [logging.INFO] * 2
 
 
 def test_what_is_fast_says_nothing(records: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation_log, "SECONDS", float("inf"))
-    with compilation_log.told_if_slow("a"):
+    with compilation_log.log_if_slow("a"):
         pass
     assert not records
 
@@ -104,7 +104,7 @@ CODE = """
 from lucid_kernels import compilation_log
 compilation_log.SECONDS = -1
 for name in "ab":
-    with compilation_log.told_if_slow(name):
+    with compilation_log.log_if_slow(name):
         pass
 """
 

@@ -170,3 +170,12 @@ def assert_same(found: Any, expected: Any) -> None:
     else:
         assert type(found) is type(expected), f"expected {expected!r}, found {found!r}"
         assert found == expected
+
+
+def error(function: Callable[..., Any], *args: Any, **keywords: Any) -> Exception | None:
+    """What a call raises, or None."""
+    try:
+        function(*args, **keywords)
+    except Exception as raised:
+        return raised
+    return None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.suite import Raised, Suite
+from tests.parity.suite import Raised, Suite, error
 
 suite = Suite()
 
@@ -43,14 +43,6 @@ def trained(torch: Any, steps: int = 4, optimizer: Any = None, **options: Any) -
 def floats(module: Any) -> Any:
     """The state without the counts of batches."""
     return {name: value for name, value in module.state_dict().items() if "batches" not in name}
-
-
-def error(function: Any, *args: Any, **keywords: Any) -> Any:
-    try:
-        function(*args, **keywords)
-    except Exception as raised:
-        return raised
-    return None
 
 
 class Shift:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import driver, launch, plans, recycling, words
+from lucid_kernels.cuda.runtime import device_tables, driver, launch, plans, recycling
 
 _MOST_KNOWN = 64  # lists
 Row = Sequence[Any]  # the arrays of a tensor: itself, its gradient, its state; None of what the options do not need
@@ -113,9 +113,9 @@ class Numbers:
         self._written = new
         carried = np.array(new).view(np.int64).tolist()
         if not cupy.cuda.get_current_stream().is_capturing():
-            words.store(self.array.view(np.int64), carried)
+            device_tables.store(self.array.view(np.int64), carried)
             return
-        words.store_at_once(self.array.view(np.int64), carried)
+        device_tables.store_while_capturing(self.array.view(np.int64), carried)
 
 
 class _List:
@@ -148,7 +148,7 @@ class _List:
         self.strides.append(strides)
         self.parts.append(self.parts[-1] - (-size // _PART))
         addresses = [0 if array is None else (
-            array if _lies(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr for array in row]
+            array if _is_supported(array, dtype, strides) else self.copied(array, dtype, strides)).data.ptr for array in row]
         self.gradients.append(addresses.pop(1))
         self.addresses += [*addresses, *[0] * (1 + rule.moments - len(addresses))]
         if numbers:
@@ -213,7 +213,7 @@ class _List:
         table = [0, *scalars, *self.gradients, *self.parts, *self.sizes, *self.addresses, *self.numbers]
         counts = _numbers(tuple(numbers or ()), _MOST_COUNTS)
         kernel = launch.kernel("multi_tensor", f"multi_tensor<{launch.ctype(self.dtype)}, {name}>")
-        array = words.table((name, self.dtype.char, self.addresses[0]), table)
+        array = device_tables.table((name, self.dtype.char, self.addresses[0]), table)
         last, self.last = self.last, (kernel, options, counts)
         if plans.repeats() and all(map(is_, last, self.last)):
             if self.again is None:
@@ -232,7 +232,7 @@ class _List:
 @functools.lru_cache(256)
 def _numbers(numbers: tuple[float, ...], count: int) -> Any:
     """Numbers as a kernel gets them. The same ones are the same object, as long as they are few."""
-    return words.carried("d", numbers, count)
+    return device_tables.struct_argument("d", numbers, count)
 
 
 def _but_gradients(arrays: Sequence[Any], width: int) -> list[Any]:
@@ -242,7 +242,7 @@ def _but_gradients(arrays: Sequence[Any], width: int) -> list[Any]:
     return kept
 
 
-def _lies(array: Any, dtype: Any, strides: tuple[int, ...] | None) -> bool:
+def _is_supported(array: Any, dtype: Any, strides: tuple[int, ...] | None) -> bool:
     """Whether the kernel can take `array` as it is: row-major, or as the parameter lies that has these `strides`."""
     return array.dtype == dtype and (array._c_contiguous if strides is None else array.strides == strides)
 

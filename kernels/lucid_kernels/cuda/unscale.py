@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lucid_kernels.cuda.movement import copies
-from lucid_kernels.cuda.runtime import launch, words
+from lucid_kernels.cuda.runtime import device_tables, launch
 
 _PART = 1 << 12  # elements that a block takes at once: 16 a thread
 
@@ -29,7 +29,7 @@ def multi_tensor_unscale(*arrays: Any) -> None:
         gradient[...] = work
     for dtype, some in together.items():
         offsets = np.cumsum([0, *(gradient.size for gradient in some)]).tolist()
-        table = words.table("unscale", [0, *offsets, *(gradient.data.ptr for gradient in some)])
+        table = device_tables.table("unscale", [0, *offsets, *(gradient.data.ptr for gradient in some)])
         launch.kernel("unscale", f"multi_tensor_unscale<{launch.ctype(dtype)}>")(
             launch.grid_cap(launch.ceil_div(offsets[-1], _PART)), (launch.BLOCK,),
             (table, np.int32(len(some)), np.int64(_PART), found, inverse))

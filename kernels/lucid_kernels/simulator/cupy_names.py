@@ -21,14 +21,14 @@ def _cupy_modules() -> dict[str, ModuleType]:
     return {name: module for name, module in sys.modules.items() if name.split(".")[0] in ROOTS}
 
 
-def taken() -> bool:
+def is_claimed() -> bool:
     """Whether a finder has the names."""
     return bool(_finders)
 
 
-def take(finder: importlib.abc.MetaPathFinder) -> None:
+def claim(finder: importlib.abc.MetaPathFinder) -> None:
     """Let `finder` find what is imported by these names from now on. A second call changes nothing."""
-    if taken():
+    if is_claimed():
         return
     _finders.append(finder)
     _displaced.clear()
@@ -38,9 +38,9 @@ def take(finder: importlib.abc.MetaPathFinder) -> None:
     sys.meta_path.insert(0, finder)
 
 
-def give_back() -> None:
-    """Undo `take`."""
-    if taken():
+def release() -> None:
+    """Undo `claim`."""
+    if is_claimed():
         sys.meta_path.remove(_finders.pop())
         for name in _cupy_modules():
             del sys.modules[name]
@@ -52,11 +52,11 @@ def give_back() -> None:
 def real_cupy() -> Iterator[ModuleType | None]:
     """The installed CuPy, or None, also while a finder has its name; without a GPU good for its names only."""
     finders = list(_finders)
-    give_back()
+    release()
     try:
         with contextlib.suppress(ImportError):
             importlib.import_module("cupy")
         yield sys.modules.get("cupy")
     finally:
         for finder in finders:
-            take(finder)
+            claim(finder)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels.integers import round_up
+
 from .errors import SimulatorError
 
 _PAGE = mmap.PAGESIZE
@@ -71,18 +73,14 @@ def _release(address: int, base: int, size: int) -> None:
     _libc.munmap(base, size)
 
 
-def _round_up(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
-
-
 class Buffer:
     """`nbytes` of undefined memory with inaccessible zones before and after. Freed with the last array."""
 
     __slots__ = ("__weakref__", "address", "nbytes", "past")
 
     def __init__(self, nbytes: int) -> None:
-        size = max(1, _round_up(nbytes, _ALIGNMENT))
-        body = _round_up(size, _PAGE)
+        size = max(1, round_up(nbytes, _ALIGNMENT))
+        body = round_up(size, _PAGE)
         base = _libc.mmap(None, body + 2 * ZONE, 0, _RESERVE_FLAGS, -1, 0)
         failed = ctypes.c_void_p(-1).value
         protection = mmap.PROT_READ | mmap.PROT_WRITE

@@ -36,12 +36,12 @@ _finder = _Finder()
 
 def installed() -> bool:
     """Whether ``import cupy`` gives the stand-in."""
-    return cupy_names.taken()
+    return cupy_names.is_claimed()
 
 
 def install_lazily() -> None:
     """Make the next ``import cupy`` (or cupyx, cupy_backends), of any module, give the stand-in."""
-    cupy_names.take(_finder)
+    cupy_names.claim(_finder)
 
 
 def install() -> ModuleType:
@@ -55,4 +55,4 @@ def install() -> ModuleType:
 
 def uninstall() -> None:
     """Undo `install`: give the name `cupy` back to what it was before."""
-    cupy_names.give_back()
+    cupy_names.release()

@@ -32,7 +32,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
     """
     whole_volumes = dict(zip(("conv3d", "conv3d_grad_input", "conv3d_grad_weight"), volumes))
 
-    def at_once(name: str, *arrays: Array, **attributes: Any) -> Array | None:
+    def volume_kernel(name: str, *arrays: Array, **attributes: Any) -> Array | None:
         """What a kernel for whole volumes computes."""
         return whole_volumes[name](*arrays, **attributes) if whole_volumes else None
 
@@ -48,8 +48,8 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         yield from ((slice(n, n + 1), range(first, min(outputs, first + step)))
                     for n in range(samples) for first in range(0, outputs, step))
 
-    def meetings(part: range, length: int, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes
-                 ) -> list[tuple[slice, slice]]:
+    def depth_matches(part: range, length: int, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes
+                      ) -> list[tuple[slice, slice]]:
         """`matches` along the depth for some output slices, counted from the first of them."""
         return matches(length, len(part), taps, stride[0], padding[0] - part.start * stride[0], dilation[0])
 
@@ -57,7 +57,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         """The images (N * slices, C * KD, H, W): the slices of x (N, C, D, H, W) beneath some output slices, zeros outside."""
         samples, channels, depth, height, width = x.shape
         result = xp.empty((samples, len(part), channels, taps, height, width), x.dtype)
-        for tap, (inside, source) in enumerate(meetings(part, depth, taps, stride, padding, dilation)):
+        for tap, (inside, source) in enumerate(depth_matches(part, depth, taps, stride, padding, dilation)):
             result[:, :inside.start, :, tap] = 0
             result[:, inside, :, tap] = x[:, :, source].swapaxes(1, 2)
             result[:, inside.stop:, :, tap] = 0
@@ -72,7 +72,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
     def is_depthwise(weight_shape: Sizes, groups: int, *arrays: Array) -> bool:
         return groups > 1 and weight_shape[1] == 1 and all(array.size for array in arrays)
 
-    def thin(kernel: Sizes, stride: Sizes, padding: Sizes) -> tuple[slice, ...] | None:
+    def subsampling(kernel: Sizes, stride: Sizes, padding: Sizes) -> tuple[slice, ...] | None:
         """What a single tap without padding meets, if it steps over slices or pixels."""
         if kernel != (1, 1, 1) or padding != (0, 0, 0) or stride == (1, 1, 1):
             return None
@@ -86,10 +86,10 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         """(..., D, H, W) as (..., D, H * W)."""
         return array.reshape(*array.shape[:3], array.shape[3] * array.shape[4])
 
-    def planar(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> dict[str, Any]:
+    def along_slices(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> dict[str, Any]:
         return {"stride": stride[1:], "padding": padding[1:], "dilation": dilation[1:], "groups": groups}
 
-    def upright(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> dict[str, Any]:
+    def along_depth(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> dict[str, Any]:
         """The attributes along the depth and along flat slices."""
         return {"stride": (stride[0], 1), "padding": (padding[0], 0), "dilation": (dilation[0], 1), "groups": groups}
 
@@ -104,7 +104,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
                 pair = (images(array[n : n + step, :, some], range(inside.stop - inside.start))
                         for array, some in ((g, inside), (x, source)))
                 result[:, :, tap] += kernels["conv2d_grad_weight"](
-                    *pair, weight_shape=(*weight_shape[:2], *weight_shape[3:]), **planar(*geometry, groups))
+                    *pair, weight_shape=(*weight_shape[:2], *weight_shape[3:]), **along_slices(*geometry, groups))
         return result
 
     @in_float32
@@ -115,16 +115,16 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         lengths = window_counts(x.shape[2:], kernel, *geometry)
         shape = (x.shape[0], weight.shape[0], *lengths)
         if _is_flat(kernel, stride, padding):
-            return kernels["conv2d"](flat(x), flat(weight), bias, **upright(*geometry, groups)).reshape(shape)
-        met = thin(kernel, stride, padding)
+            return kernels["conv2d"](flat(x), flat(weight), bias, **along_depth(*geometry, groups)).reshape(shape)
+        met = subsampling(kernel, stride, padding)
         if met:
             return conv3d(x[met], weight, bias, stride=(1, 1, 1), padding=padding, dilation=dilation, groups=groups)
-        found = at_once("conv3d", x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+        found = volume_kernel("conv3d", x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
         if found is not None:
             return found
         y, taps = xp.empty(shape, x.dtype), stacked(weight)
         for some, part in parts(shape[0], lengths[0], kernel[0] * x[0, :, 0].nbytes if x.size else 0, taps.nbytes):
-            found = kernels["conv2d"](windows(x[some], part, kernel[0], *geometry), taps, bias, **planar(*geometry, groups))
+            found = kernels["conv2d"](windows(x[some], part, kernel[0], *geometry), taps, bias, **along_slices(*geometry, groups))
             y[some, :, part.start : part.stop] = found.reshape(-1, len(part), *found.shape[1:]).swapaxes(1, 2)
         return y
 
@@ -137,24 +137,24 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         if _is_flat(weight.shape[2:], stride, padding):
             shape = (*input_shape[:3], height * width)
             return kernels["conv2d_grad_input"](
-                flat(g), flat(weight), input_shape=shape, **upright(*geometry, groups)).reshape(input_shape)
-        met = thin(weight.shape[2:], stride, padding)
+                flat(g), flat(weight), input_shape=shape, **along_depth(*geometry, groups)).reshape(input_shape)
+        met = subsampling(weight.shape[2:], stride, padding)
         if met:
             result = xp.zeros(input_shape, g.dtype)
             result[met] = conv3d_grad_input(g, weight, input_shape=(*input_shape[:2], *g.shape[2:]), stride=(1, 1, 1),
                                             padding=padding, dilation=dilation, groups=groups)
             return result
-        found = at_once("conv3d_grad_input", g, weight, input_shape=input_shape, stride=stride, padding=padding,
-                        dilation=dilation, groups=groups)
+        found = volume_kernel("conv3d_grad_input", g, weight, input_shape=input_shape, stride=stride, padding=padding,
+                              dilation=dilation, groups=groups)
         if found is not None:
             return found
         result, turned = xp.zeros(input_shape, g.dtype), stacked(weight)
         for some, part in parts(samples, g.shape[2], taps * channels * height * width * g.itemsize, turned.nbytes):
             upstream = images(g[some], part)
             found = kernels["conv2d_grad_input"](
-                upstream, turned, input_shape=(len(upstream), channels * taps, height, width), **planar(*geometry, groups))
+                upstream, turned, input_shape=(len(upstream), channels * taps, height, width), **along_slices(*geometry, groups))
             found = found.reshape(-1, len(part), channels, taps, height, width)
-            for tap, (inside, target) in enumerate(meetings(part, depth, taps, *geometry)):
+            for tap, (inside, target) in enumerate(depth_matches(part, depth, taps, *geometry)):
                 result[some, :, target] += found[:, inside, :, tap].swapaxes(1, 2)
         return result
 
@@ -165,13 +165,13 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         geometry, (outputs, channels, taps) = (stride, padding, dilation), weight_shape[:3]
         if _is_flat(weight_shape[2:], stride, padding):
             return kernels["conv2d_grad_weight"](
-                flat(g), flat(x), weight_shape=weight_shape[:4], **upright(*geometry, groups)).reshape(weight_shape)
-        met = thin(weight_shape[2:], stride, padding)
+                flat(g), flat(x), weight_shape=weight_shape[:4], **along_depth(*geometry, groups)).reshape(weight_shape)
+        met = subsampling(weight_shape[2:], stride, padding)
         if met:
             return conv3d_grad_weight(g, x[met], weight_shape=weight_shape, stride=(1, 1, 1), padding=padding, dilation=dilation,
                                       groups=groups)
-        found = at_once("conv3d_grad_weight", g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation,
-                        groups=groups)
+        found = volume_kernel("conv3d_grad_weight", g, x, weight_shape=weight_shape, stride=stride, padding=padding,
+                              dilation=dilation, groups=groups)
         if found is not None:
             return found
         if is_depthwise(weight_shape, groups, g, x):
@@ -180,7 +180,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kern
         result = xp.zeros(shape, g.dtype)
         for some, part in parts(g.shape[0], g.shape[2], taps * x[0, :, 0].nbytes if x.size else 0, result.nbytes):
             result += kernels["conv2d_grad_weight"](images(g[some], part), windows(x[some], part, taps, *geometry),
-                                                    weight_shape=shape, **planar(*geometry, groups))
+                                                    weight_shape=shape, **along_slices(*geometry, groups))
         return result.reshape(weight_shape)
 
     def conv3d_grad_parameters(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,

@@ -1,4 +1,4 @@
-"""Elementwise functions that NumPy and CuPy lack, for either module: `compositions` of theirs, and `arithmetic`."""
+"""Elementwise functions that NumPy and CuPy lack, bound to either: `compositions` of their functions, and `arithmetic`."""
 from __future__ import annotations
 
 import functools

@@ -27,7 +27,7 @@ def table(xp: Any, scatter_add: Kernel, combine_at: Kernel) -> dict[str, Kernel]
         else:
             scatter_add(target, index, values)
 
-    def spot(indices: Array, axis: int) -> tuple[Array, ...]:
+    def along_axis(indices: Array, axis: int) -> tuple[Array, ...]:
         """The index of the elements that `take_along_axis(x, indices, axis)` reads."""
         index: list[Array] = []
         for dim, length in enumerate(indices.shape):
@@ -72,26 +72,26 @@ def table(xp: Any, scatter_add: Kernel, combine_at: Kernel) -> dict[str, Kernel]
 
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
-        return x[spot(indices, axis)]
+        return x[along_axis(indices, axis)]
 
     def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int, unique: bool = False) -> Array:
         """Zeros of `shape` with `g` added where `gather` would read; `unique` says that no element is named twice."""
-        return scatter_new(g, shape=shape, index=spot(indices, axis), unique=unique)
+        return scatter_new(g, shape=shape, index=along_axis(indices, axis), unique=unique)
 
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False,
                 out: Array | None = None) -> Array:
         """`x` with `source` (or a Python number) where `gather` would read; `accumulate` adds to what is there."""
         result = x.copy() if out is None else out
         if accumulate:
-            accumulate_at(result, spot(indices, axis), source if hasattr(source, "dtype") else xp.full((), source, x.dtype))
+            accumulate_at(result, along_axis(indices, axis), source if hasattr(source, "dtype") else xp.full((), source, x.dtype))
         else:
-            result[spot(indices, axis)] = source
+            result[along_axis(indices, axis)] = source
         return result
 
     def scatter_reduce(x: Array, indices: Array, source: Array, *, axis: int, reduce: str) -> Array:
         """`x` combined with `source` ('prod', 'amax', 'amin') where ``gather(x, indices, axis)`` would read."""
         result = wide(x).copy()
-        combine_at(combining[reduce], result, spot(indices, axis), wide(source))
+        combine_at(combining[reduce], result, along_axis(indices, axis), wide(source))
         return result.astype(x.dtype, copy=False)
 
     functions: tuple[Kernel, ...] = (embedding, gather, gather_grad, index_add, index_put, index_select, index_select_grad,

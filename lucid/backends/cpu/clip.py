@@ -32,7 +32,7 @@ def clip(x: Array, low: Any, high: Any, *, out: Array | None = None) -> Array | 
         from lucid_kernels.cpu.arrays import layout
         from lucid_kernels.cpu.elementwise import operation
 
-        if all(array.dtype is x.dtype and (array.flags.c_contiguous or layout.lies_in_rows(array)) for array in (x, *arrays)):
+        if all(array.dtype is x.dtype and (array.flags.c_contiguous or layout.has_dense_rows(array)) for array in (x, *arrays)):
             return operation.operation(names, x, *bounds)
     if x.nbytes >= UFUNC_LOOPS_BYTES and x.dtype.kind in "iu":
         return ufunc_loops.apply("clip" if len(names) > 1 else names[0], x, *bounds)

@@ -163,7 +163,7 @@ def implementations(row: Row, entries: Mapping[str, Function]) -> list[Implement
     first."""
     found: list[Implementation] = []
     if row.half:
-        found.append(functools.partial(half_precision.of_many, row))
+        found.append(functools.partial(half_precision.by_formula_if_large, row))
     if any(kernel.layout == IN_ROWS for kernel in row.kernels):
         found.append(functools.partial(_of_distinct, row, entries))
     found += [functools.partial(_by_kernel, kernel, row, entries) for kernel in row.kernels]
@@ -210,7 +210,7 @@ def _by_formula(row: Row, operands: Sequence[Any], out: Array | None) -> Any:
         if isinstance(x, np.ndarray):
             if x.dtype is not dtype and dtype is not None:
                 return None
-            if not x.flags.c_contiguous and (out is not None or not module("lucid_kernels.cpu.arrays.layout").lies_in_rows(x)):
+            if not x.flags.c_contiguous and (out is not None or not module("lucid_kernels.cpu.arrays.layout").has_dense_rows(x)):
                 return None
             if out is not None and (x.shape != out.shape or x.dtype != out.dtype):
                 return None

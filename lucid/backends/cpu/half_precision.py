@@ -24,7 +24,7 @@ _BITS: dict[str, tuple[Kernel, np.uint16]] = {
     "neg": (np.bitwise_xor, np.uint16(0x8000)), "abs": (np.bitwise_and, np.uint16(0x7FFF))}
 
 
-def of_many(row: Row, operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Array | None:
+def by_formula_if_large(row: Row, operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Array | None:
     """`by_formula` of at least so many elements that it is faster than NumPy's function."""
     x = operands[0] if operands[0].__class__ is np.ndarray else operands[1]
     if x.itemsize != 2 or x.size < (row.float16_from if x.dtype.char == "e" else MIDDLE):
@@ -41,7 +41,7 @@ def by_formula(row: Row, operands: Sequence[Any], out: Array | None, attributes:
     kernels = _kernels(like.dtype)
     if kernels is None:
         return None
-    fused, half_precision, sincos, lies_in_rows = kernels
+    fused, half_precision, sincos, has_dense_rows = kernels
     if row.number and np.ndim(operands[-1]) == 0:
         number = operands[-1]
         operands, attributes = operands[:-1], {row.number: number.item() if isinstance(number, np.ndarray) else number}
@@ -63,7 +63,7 @@ def by_formula(row: Row, operands: Sequence[Any], out: Array | None, attributes:
         if operand.__class__ is np.ndarray:
             if operand.dtype is not like.dtype and operand.dtype != like.dtype:
                 return None
-            if not operand.flags.c_contiguous and not lies_in_rows(operand):
+            if not operand.flags.c_contiguous and not has_dense_rows(operand):
                 if operand is like or any(operand.strides):
                     return None
                 operand = operand[(0,) * operand.ndim]
@@ -87,4 +87,4 @@ def _kernels(dtype: Any) -> tuple[Kernel, Any, Any, Kernel] | None:
     from lucid_kernels.cpu.arrays import layout as arrays_layout
     from lucid_kernels.cpu.elementwise import fused, sincos  # compile with Numba
 
-    return (fused.fused, half_precision, sincos, arrays_layout.lies_in_rows) if half_precision.converts(dtype) else None
+    return (fused.fused, half_precision, sincos, arrays_layout.has_dense_rows) if half_precision.converts(dtype) else None

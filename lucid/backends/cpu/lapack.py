@@ -36,7 +36,7 @@ def by_kernel(a: Array) -> bool:
     return a.size >= LAPACK_FROM and a.dtype.char in "fdFD" and kernels() is not None
 
 
-def few_by_kernel() -> bool:
+def has_small_kernels() -> bool:
     """Whether our calls of LAPACK are ready for small matrices too."""
     return compiler_is_loaded() and kernels() is not None
 

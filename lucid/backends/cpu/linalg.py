@@ -11,7 +11,7 @@ import numpy as np
 from .. import sizes
 from ..common import linalg
 from ..families import compiler_is_loaded
-from .lapack import REAL, by_kernel, factorizations, factors, few_by_kernel, kernels, on_one_thread
+from .lapack import REAL, by_kernel, factorizations, factors, has_small_kernels, kernels, on_one_thread
 
 Array = np.ndarray
 Kernel = Callable[..., Any]
@@ -173,7 +173,7 @@ def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
 @on_one_thread
 def lstsq(a: Array, b: Array, *, rcond: float, driver: str) -> tuple[Array, Array, Array]:
     """By a QR factorization for 'gelsy', without singular values: a sixth of the time."""
-    if driver != "gelsy" or a.dtype not in REAL or not a.size * b.size or not (by_kernel(a) or few_by_kernel()):
+    if driver != "gelsy" or a.dtype not in REAL or not a.size * b.size or not (by_kernel(a) or has_small_kernels()):
         return _shared.lstsq(a, b, rcond=rcond, driver=driver)
     x, ranks = factors().lstsq(a, b, rcond=rcond)
     return x, ranks, np.empty((*ranks.shape, 0), a.dtype)

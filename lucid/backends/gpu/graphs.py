@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 from lucid_kernels.cuda.matmul import blas, products
 from lucid_kernels.cuda.random.random import Stored
-from lucid_kernels.cuda.runtime import launch, words
+from lucid_kernels.cuda.runtime import device_tables, launch
 
 from .. import versions
 
@@ -100,7 +100,7 @@ class Draws:
     def store(self, pairs: list[tuple[int, int]]) -> None:
         """Let these be the pairs in the current stream for the launch that follows."""
         if pairs != self._there:
-            words.store(self._array, np.array(pairs, np.uint64).view(np.int64).ravel().tolist())
+            device_tables.store(self._array, np.array(pairs, np.uint64).view(np.int64).ravel().tolist())
         self._there = [(seed, offset + step) for (seed, offset), step in zip(pairs, self._steps, strict=True)]
 
 
@@ -118,7 +118,7 @@ class Graph:
         """Capture what is asked for from now on. Raises CuPy's errors.
 
         What was asked for before is waited for: its memory may be free again, and tables are written there at once, in another
-        stream (`words.store_at_once`).
+        stream (`device_tables.store_while_capturing`).
         """
         current = cupy.cuda.get_current_stream()
         if not (current.ptr and current.is_capturing()):
@@ -134,7 +134,7 @@ class Graph:
         except BaseException:
             self._leave()
             raise
-        words.kept[self._stream.ptr] = self._kept
+        device_tables.kept[self._stream.ptr] = self._kept
 
     def end(self) -> None:
         """Make the graph. Raises CUDA's error if the capture was spoilt."""
@@ -153,7 +153,7 @@ class Graph:
             self._leave()
 
     def _leave(self) -> None:
-        words.kept.pop(self._stream.ptr, None)
+        device_tables.kept.pop(self._stream.ptr, None)
         blas.end_capture(self._stream.ptr)
         for context in reversed(self._entered):
             context.__exit__(None, None, None)

@@ -8,60 +8,26 @@ from typing import Any
 import numpy as np
 
 from ..memory_format import Axes, inverse, memory_axes
+from ..wrapped_array import WrappedArray
 
 NO_DATA = ("Cannot copy out of meta tensor; no data! A tensor on the device 'meta' has only shape and dtype: give a module its "
            "memory with module.to_empty(device=...), a tensor with empty_like(tensor, device=...).")
 
 
-class MetaArray:
+class MetaArray(WrappedArray):
     """What operations need to know of an array on the device 'meta'. Writes to it do nothing; it has no elements to read.
 
-    `layout` is a NumPy array with the right shape, dtype and strides that must never be read: it stands on one element.
-    Views of it are NumPy's own views, so their strides are those of the real thing. `base` is the array that a view is of.
+    `value` is a NumPy array with the right shape, dtype and strides that must never be read: it stands on one element.
+    Views of it are NumPy's own views, so their strides are those of the real thing.
     """
 
-    __slots__ = ("__weakref__", "base", "layout")
-    __array_ufunc__ = None  # NumPy's functions refuse it, as they would an array on another device
+    __slots__ = ()
     device = "meta"
+    value: np.ndarray
 
-    def __init__(self, layout: np.ndarray, base: MetaArray | None = None) -> None:
-        self.layout = layout
+    def __init__(self, value: np.ndarray, base: MetaArray | None = None) -> None:
+        self.value = value
         self.base = base
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.layout.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.layout.dtype
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.layout.strides
-
-    @property
-    def ndim(self) -> int:
-        return self.layout.ndim
-
-    @property
-    def size(self) -> int:
-        return self.layout.size
-
-    @property
-    def itemsize(self) -> int:
-        return self.layout.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.layout.nbytes
-
-    @property
-    def flags(self) -> Any:
-        return self.layout.flags
-
-    def __len__(self) -> int:
-        return len(self.layout)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise NotImplementedError(NO_DATA)
@@ -70,30 +36,30 @@ class MetaArray:
         return blank, (self.shape, self.dtype, memory_axes(self))
 
     # ---- views ---------------------------------------------------------------------------------------------------
-    def view(self, layout: np.ndarray) -> MetaArray:
-        """The part of this array that `layout`, a view of its layout, shows."""
-        return MetaArray(layout, self if self.base is None else self.base)
+    def view(self, value: np.ndarray) -> MetaArray:
+        """The part of this array that `value`, a view of its own, shows."""
+        return MetaArray(value, self if self.base is None else self.base)
 
     def __getitem__(self, index: Any) -> MetaArray:
-        return self.view(self.layout[index])
+        return self.view(self.value[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Writes do nothing."""
 
     @property
     def T(self) -> MetaArray:
-        return self.view(self.layout.T)
+        return self.view(self.value.T)
 
     def transpose(self, axes: Axes) -> MetaArray:
         """The dimensions in another order."""
-        return self.view(self.layout.transpose(axes))
+        return self.view(self.value.transpose(axes))
 
     def reshape(self, *shape: Any) -> MetaArray:
         """Another shape: a view where the strides allow it, else a new row-major array."""
         lengths = _resolve(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape, self.size)
-        if self.layout.flags.c_contiguous:  # NumPy copies nothing
-            return self.view(self.layout.reshape(lengths))
-        strides = _reshaped_strides(self.layout, lengths)
+        if self.value.flags.c_contiguous:  # NumPy copies nothing
+            return self.view(self.value.reshape(lengths))
+        strides = _reshaped_strides(self.value, lengths)
         return blank(lengths, self.dtype) if strides is None else self.view(_stand_in(lengths, self.dtype, strides))
 
     # ---- copies --------------------------------------------------------------------------------------------------

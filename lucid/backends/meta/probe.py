@@ -42,7 +42,8 @@ class Probe:
         if not isinstance(value, MetaArray):
             return value
         axes = memory_axes(value)
-        found = harmless([self._small[value.shape[axis]] for axis in axes], value.dtype, self._least - 1).transpose(inverse(axes))
+        shape = [self._small[value.shape[axis]] for axis in axes]
+        found = valid_elements(shape, value.dtype, self._least - 1).transpose(inverse(axes))
         if 0 in value.strides and value.size:  # broadcast dimensions have no place in the memory order of a result
             single = tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])
             found = np.broadcast_to(found[single], found.shape)
@@ -70,7 +71,7 @@ def _lengths(value: Any) -> set[int]:
     return set().union(*map(_lengths, value)) if isinstance(value, (tuple, list)) else set()
 
 
-def harmless(shape: Sequence[int], dtype: Any, number: int) -> np.ndarray:
+def valid_elements(shape: Sequence[int], dtype: Any, number: int) -> np.ndarray:
     """Elements that every kernel takes: integers are valid indices, matrices symmetric and positive definite."""
     if dtype.kind in "biu":
         return np.zeros(shape, dtype)

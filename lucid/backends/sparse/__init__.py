@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import device_of as device_of_dense
-from .. import enter
+from .. import register
 from .. import to_device as dense_to_device
 from ..device import Device
 from .arrays import CompressedArray, CooArray, SparseArray
@@ -45,4 +45,4 @@ class _Backend:
 
 
 for _kind in (CooArray, CompressedArray):
-    enter(_Backend(_kind))
+    register(_Backend(_kind))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import device_of as device_of_bits
-from .. import enter
+from .. import register
 from .. import to_device as bits_to_device
 from .. import to_host as bits_to_host
 from ..device import Device
@@ -50,4 +50,4 @@ class _Backend:
         """The bits are waited for by their own backend."""
 
 
-enter(_Backend())
+register(_Backend())

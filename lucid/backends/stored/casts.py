@@ -20,7 +20,9 @@ def widened(x: StoredArray) -> Array:
     value = x.value
     if x.dtype in float8.FLOAT8:
         return in_memory_order(value, lambda bits: _float32(bits, x.dtype))
-    return value.view(value.layout.view(x.dtype)) if hasattr(value, "layout") else value.view(x.dtype)
+    if not hasattr(value, "data"):  # on the device meta
+        return value.view(value.value.view(x.dtype))
+    return value.view(x.dtype)
 
 
 def _float32(bits: Array, dtype: np.dtype) -> Array:

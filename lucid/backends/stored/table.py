@@ -64,7 +64,7 @@ def _entry(name: str) -> Kernel:
     dtypes, kernel = _ENTRIES.get(name, (frozenset(), None))
 
     def checked(*arrays: Any, **attributes: Any) -> Any:
-        _tell_recorder(name)
+        _refuse_recording(name)
         for array in arrays:
             if array.__class__ is StoredArray and array.dtype not in dtypes:
                 raise Refused(name, array.dtype)
@@ -76,7 +76,7 @@ def _entry(name: str) -> Kernel:
 TABLE = _Table()
 
 
-def _tell_recorder(name: str) -> None:
+def _refuse_recording(name: str) -> None:
     recorder = _recording.current()
     if recorder is not None:
         recorder.refuse(f"'{name}' computes with a dtype for storage")
@@ -84,7 +84,7 @@ def _tell_recorder(name: str) -> None:
 
 def create(name: str, device: Device, attributes: dict[str, Any]) -> StoredArray:
     """`backends.create` of an array that is stored."""
-    _tell_recorder(name)
+    _refuse_recording(name)
     dtype = attributes["dtype"]
     changed = {"dtype": bits_dtype(dtype)}
     if name == "full":

@@ -9,7 +9,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all
+from ..utils import Real, broadcast_all
 
 
 class Cauchy(Distribution):
@@ -28,7 +28,7 @@ class Cauchy(Distribution):
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(Size() if are_numbers(loc, scale) else self.loc.shape, validate_args=validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     def _full(self, value: float) -> Tensor:
         return lucid.full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)

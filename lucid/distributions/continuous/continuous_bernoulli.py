@@ -9,7 +9,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..exp_family import ExponentialFamily
-from ..utils import are_numbers, broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits, uniform
+from ..utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits, uniform
 
 _bce = lucid.nn.functional.binary_cross_entropy_with_logits
 
@@ -44,8 +44,7 @@ class ContinuousBernoulli(ExponentialFamily):
         else:
             (self.logits,) = broadcast_all(logits)
         self._lims = lims
-        number = are_numbers(probs if logits is None else logits)
-        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
+        super().__init__(self._param.shape, validate_args=validate_args)
 
     @property
     def _param(self) -> Tensor:

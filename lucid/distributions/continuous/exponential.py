@@ -8,7 +8,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..exp_family import ExponentialFamily
-from ..utils import Real, are_numbers, broadcast_all
+from ..utils import Real, broadcast_all
 
 
 class Exponential(ExponentialFamily):
@@ -28,7 +28,7 @@ class Exponential(ExponentialFamily):
 
     def __init__(self, rate: Real, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
-        super().__init__(Size() if are_numbers(rate) else self.rate.shape, validate_args=validate_args)
+        super().__init__(self.rate.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -9,7 +9,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all
+from ..utils import Real, broadcast_all
 from .gamma import Gamma, at_least_tiny
 
 
@@ -30,7 +30,7 @@ class FisherSnedecor(Distribution):
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
-        super().__init__(Size() if are_numbers(df1, df2) else self.df1.shape, validate_args=validate_args)
+        super().__init__(self.df1.shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> FisherSnedecor:
         new = self._get_checked_instance(FisherSnedecor, _instance)

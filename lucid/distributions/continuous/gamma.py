@@ -9,7 +9,7 @@ from ...ops.random.pathwise import standard_gamma
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..exp_family import ExponentialFamily
-from ..utils import Real, are_numbers, broadcast_all
+from ..utils import Real, broadcast_all
 
 
 def at_least_tiny(value: Tensor) -> Tensor:
@@ -39,8 +39,7 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration: Real, rate: Real, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
-        shape = Size() if are_numbers(concentration, rate) else self.concentration.shape
-        super().__init__(shape, validate_args=validate_args)
+        super().__init__(self.concentration.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

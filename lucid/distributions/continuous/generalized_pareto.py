@@ -9,7 +9,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all, uniform
+from ..utils import Real, broadcast_all, uniform
 
 
 class GeneralizedPareto(Distribution):
@@ -29,8 +29,7 @@ class GeneralizedPareto(Distribution):
 
     def __init__(self, loc: Real, scale: Real, concentration: Real, validate_args: bool | None = None) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
-        shape = Size() if are_numbers(loc, scale, concentration) else self.loc.shape
-        super().__init__(shape, validate_args=validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     def _exponential(self) -> tuple[Tensor, Tensor]:
         """Where the concentration is near 0, and concentrations to divide by."""

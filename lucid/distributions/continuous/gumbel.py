@@ -10,7 +10,7 @@ from ...tensor import Size, Tensor
 from .. import constraints
 from ..transformed_distribution import TransformedDistribution
 from ..transforms import AffineTransform, ExpTransform
-from ..utils import Real, are_numbers, broadcast_all, euler_constant
+from ..utils import Real, broadcast_all, euler_constant
 from .uniform import Uniform
 
 
@@ -30,10 +30,7 @@ class Gumbel(TransformedDistribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = lucid.finfo(self.loc.dtype)
         low, high = limits.tiny, 1 - limits.eps
-        if are_numbers(loc, scale):
-            base = Uniform(low, high, validate_args=validate_args)
-        else:
-            base = Uniform(lucid.full_like(self.loc, low), lucid.full_like(self.loc, high), validate_args=validate_args)
+        base = Uniform(lucid.full_like(self.loc, low), lucid.full_like(self.loc, high), validate_args=validate_args)
         # -log(-log(u)), which the signs of two affine transforms tell.
         transforms = [ExpTransform().inv, AffineTransform(loc=0, scale=-lucid.ones_like(self.scale)), ExpTransform().inv,
                       AffineTransform(loc=loc, scale=-self.scale)]

@@ -8,7 +8,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all, uniform
+from ..utils import Real, broadcast_all, uniform
 
 
 class Laplace(Distribution):
@@ -27,7 +27,7 @@ class Laplace(Distribution):
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(Size() if are_numbers(loc, scale) else self.loc.shape, validate_args=validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -10,7 +10,7 @@ from ...ops.elementwise.fused import fused_if_large
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..exp_family import ExponentialFamily
-from ..utils import Real, are_numbers, broadcast_all, standard_normal
+from ..utils import Real, broadcast_all, standard_normal
 
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
@@ -43,7 +43,7 @@ class Normal(ExponentialFamily):
 
     def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(Size() if are_numbers(loc, scale) else self.loc.shape, validate_args=validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

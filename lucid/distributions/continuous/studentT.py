@@ -9,7 +9,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all, standard_normal
+from ..utils import Real, broadcast_all, standard_normal
 from .chi2 import Chi2
 
 
@@ -29,7 +29,7 @@ class StudentT(Distribution):
     def __init__(self, df: Real, loc: Real = 0.0, scale: Real = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
-        super().__init__(Size() if are_numbers(df, loc, scale) else self.df.shape, validate_args=validate_args)
+        super().__init__(self.df.shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> StudentT:
         new = self._get_checked_instance(StudentT, _instance)

@@ -10,7 +10,7 @@ from ...tensor import Size, Tensor
 from .. import constraints
 from ..constraints import Constraint
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all, uniform
+from ..utils import Real, broadcast_all, uniform
 
 
 class Uniform(Distribution):
@@ -31,7 +31,7 @@ class Uniform(Distribution):
 
     def __init__(self, low: Real, high: Real, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
-        super().__init__(Size() if are_numbers(low, high) else self.low.shape, validate_args=validate_args)
+        super().__init__(self.low.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -10,7 +10,7 @@ from ... import _dtypes
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all, lazy_property
+from ..utils import Real, broadcast_all, lazy_property
 
 
 class VonMises(Distribution):
@@ -32,7 +32,7 @@ class VonMises(Distribution):
 
     def __init__(self, loc: Real, concentration: Real, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
-        super().__init__(Size() if are_numbers(loc, concentration) else self.loc.shape, validate_args=validate_args)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

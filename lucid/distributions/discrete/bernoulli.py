@@ -9,7 +9,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..exp_family import ExponentialFamily
-from ..utils import are_numbers, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from ..utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 _bce = lucid.nn.functional.binary_cross_entropy_with_logits
 
@@ -23,6 +23,9 @@ def one_of(probs: Any, logits: Any) -> None:
 class BinaryParameter:
     """The two parametrisations of an event: its probability `probs`, or `logits`, the logarithm of its odds."""
 
+    _by_probs: bool
+    _kept: tuple[str, ...] = ("_by_probs",)
+
     @lazy_property
     def logits(self) -> Tensor:
         """The logarithms of the odds."""
@@ -33,12 +36,18 @@ class BinaryParameter:
         """The probabilities."""
         return logits_to_probs(self.logits, is_binary=True)
 
+    def _set_parameter(self, probs: Any, logits: Any, *others: Any) -> list[Tensor]:
+        """Keep the parameter that was given, broadcast with `others`; these are returned."""
+        one_of(probs, logits)
+        self._by_probs = probs is not None
+        *broadcast, parameter = broadcast_all(*others, probs if self._by_probs else logits)
+        setattr(self, "probs" if self._by_probs else "logits", parameter)
+        return broadcast
+
     @property
     def _param(self) -> Tensor:
         """The parameter that was given."""
         return self.__dict__["probs" if self._by_probs else "logits"]
-
-    _by_probs: bool
 
     @property
     def param_shape(self) -> Size:
@@ -61,17 +70,10 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     has_enumerate_support = True
     _mean_carrier_measure = 0
     _parameters = {"probs": 0, "logits": 0}
-    _kept = ("_by_probs",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        one_of(probs, logits)
-        self._by_probs = probs is not None
-        if self._by_probs:
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        number = are_numbers(probs if self._by_probs else logits)
-        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
+        self._set_parameter(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -8,8 +8,7 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import broadcast_all
-from .bernoulli import BinaryParameter, one_of
+from .bernoulli import BinaryParameter
 
 
 def _positive_part(x: Tensor) -> Tensor:
@@ -30,16 +29,10 @@ class Binomial(BinaryParameter, Distribution):
                        "logits": constraints.real}
     has_enumerate_support = True
     _parameters = {"total_count": 0, "probs": 0, "logits": 0}
-    _kept = ("_by_probs",)
 
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        one_of(probs, logits)
-        self._by_probs = probs is not None
-        if self._by_probs:
-            self.total_count, self.probs = broadcast_all(total_count, probs)
-        else:
-            self.total_count, self.logits = broadcast_all(total_count, logits)
-        self.total_count = self.total_count.type_as(self._param)
+        (total_count,) = self._set_parameter(probs, logits, total_count)
+        self.total_count = total_count.type_as(self._param)
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

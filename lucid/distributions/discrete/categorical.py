@@ -27,6 +27,7 @@ class Categorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _parameters = {"probs": 1, "logits": 1}
+    _kept = ("_by_probs", "_num_events")
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None) -> None:
         one_of(probs, logits)
@@ -42,10 +43,6 @@ class Categorical(Distribution):
         self._by_probs = probs is not None
         self._num_events = self._param.shape[-1]
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._by_probs, new._num_events = self._by_probs, self._num_events
-        return super()._finish(new, batch_shape)
 
     @property
     def _param(self) -> Tensor:

@@ -8,8 +8,8 @@ import lucid
 from ...tensor import Size, Tensor
 from .. import constraints
 from ..distribution import Distribution
-from ..utils import are_numbers, broadcast_all, uniform
-from .bernoulli import BinaryParameter, one_of
+from ..utils import broadcast_all, uniform
+from .bernoulli import BinaryParameter
 
 _bce = lucid.nn.functional.binary_cross_entropy_with_logits
 
@@ -27,17 +27,10 @@ class Geometric(BinaryParameter, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parameters = {"probs": 0, "logits": 0}
-    _kept = ("_by_probs",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        one_of(probs, logits)
-        self._by_probs = probs is not None
-        if self._by_probs:
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        number = are_numbers(probs if self._by_probs else logits)
-        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
+        self._set_parameter(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
         if self._validate_args and self._by_probs and not self.probs.is_meta:
             valid = self.probs > 0
             if not valid.all():

@@ -9,8 +9,8 @@ from ...tensor import Size, Tensor
 from .. import constraints
 from ..continuous.gamma import Gamma
 from ..distribution import Distribution
-from ..utils import broadcast_all, lazy_property
-from .bernoulli import BinaryParameter, one_of
+from ..utils import lazy_property
+from .bernoulli import BinaryParameter
 
 _logsigmoid = lucid.nn.functional.logsigmoid
 
@@ -29,16 +29,10 @@ class NegativeBinomial(BinaryParameter, Distribution):
                        "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parameters = {"total_count": 0, "probs": 0, "logits": 0}
-    _kept = ("_by_probs",)
 
     def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        one_of(probs, logits)
-        self._by_probs = probs is not None
-        if self._by_probs:
-            self.total_count, self.probs = broadcast_all(total_count, probs)
-        else:
-            self.total_count, self.logits = broadcast_all(total_count, logits)
-        self.total_count = self.total_count.type_as(self._param)
+        (total_count,) = self._set_parameter(probs, logits, total_count)
+        self.total_count = total_count.type_as(self._param)
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @property

@@ -10,8 +10,8 @@ from .. import constraints
 from ..distribution import Distribution
 from ..transformed_distribution import TransformedDistribution
 from ..transforms import SigmoidTransform
-from ..utils import are_numbers, broadcast_all, clamp_probs, uniform
-from .bernoulli import BinaryParameter, one_of
+from ..utils import broadcast_all, clamp_probs, uniform
+from .bernoulli import BinaryParameter
 
 
 class LogitRelaxedBernoulli(BinaryParameter, Distribution):
@@ -23,21 +23,12 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
     _parameters = {"probs": 0, "logits": 0}
+    _kept = ("_by_probs", "temperature")
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self.temperature = temperature
-        one_of(probs, logits)
-        self._by_probs = probs is not None
-        if self._by_probs:
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        number = are_numbers(probs if self._by_probs else logits)
-        super().__init__(Size() if number else self._param.shape, validate_args=validate_args)
-
-    def _finish(self, new: Any, batch_shape: Any) -> Any:
-        new._by_probs, new.temperature = self._by_probs, self.temperature
-        return super()._finish(new, batch_shape)
+        self._set_parameter(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:  # noqa: B008
         probs = clamp_probs(self.probs)

@@ -10,7 +10,7 @@ from ...tensor import Size, Tensor
 from .. import constraints
 from ..continuous.beta import Beta
 from ..distribution import Distribution
-from ..utils import Real, are_numbers, broadcast_all, standard_normal
+from ..utils import Real, broadcast_all, standard_normal
 
 
 class LKJCholesky(Distribution):
@@ -35,13 +35,12 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        batch_shape = Size() if are_numbers(concentration) else self.concentration.shape
         # The squared length of each row but its diagonal element is beta distributed; of the first row there is none.
         like: dict[str, Any] = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         rows = lucid.cat([lucid.zeros((1,), **like), lucid.arange(dim - 1, **like)])
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(0.5 * rows + 0.5, marginal.unsqueeze(-1) - 0.5 * rows)
-        super().__init__(batch_shape, (dim, dim), validate_args)
+        super().__init__(self.concentration.shape, (dim, dim), validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> LKJCholesky:
         new = self._get_checked_instance(LKJCholesky, _instance)

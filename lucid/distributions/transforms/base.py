@@ -1,4 +1,4 @@
-"""What a transform is, its inverse, and transforms made of others."""
+"""`Transform`, the base class, inverses, and transforms composed of others."""
 from __future__ import annotations
 
 import functools

@@ -1,4 +1,4 @@
-"""What goes through a whole graph.
+"""Passes over a whole graph.
 
 `shape_prop`: the shapes and dtypes of all values.
 

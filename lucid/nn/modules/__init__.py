@@ -1,7 +1,7 @@
-"""The layers.
+"""The layers; `module` is the base class.
 
 `module`: the base class.
-`_fusion`: neighbours in a Sequential computed together.
+`_fusion`: neighbours in a Sequential that are computed as one operation.
 `utils`: sizes as one number or several.
 `container`, `buffer_containers`: modules, parameters and buffers in lists and dictionaries.
 `linear`, `conv`, `pooling`, `padding`, `fold`, `flatten`, `upsampling`: layers with weights or windows, and of shapes.

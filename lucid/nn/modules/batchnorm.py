@@ -94,7 +94,7 @@ class _BatchNorm(_NormBase):
                                                               "num_batches_tracked")
         counter = counter if updates else None
         if counter is not None and self.momentum is None:
-            momentum = _recording.number(_share_of_one_more, counter)  # the plain average of all batches
+            momentum = _recording.number(_cumulative_momentum, counter)  # the plain average of all batches
         # Running statistics are passed where they are updated, or read because the batch's own are not used.
         passed = updates or not self.training
         # The counter grows only once it has been used: a refused batch leaves the buffers alone.
@@ -102,7 +102,7 @@ class _BatchNorm(_NormBase):
                         self.training or (mean is None and variance is None), momentum, self.eps, counter=counter, **options)
 
 
-def _share_of_one_more(counter: Tensor) -> float:
+def _cumulative_momentum(counter: Tensor) -> float:
     return 1.0 / (float(counter) + 1.0)
 
 

@@ -127,7 +127,7 @@ class BufferList(_BufferContainer):
         return other
 
     def _replace(self, entries: list[tuple[Tensor | None, bool]]) -> None:
-        # The registries stay the same objects, filled anew.
+        # The registries stay the same objects, refilled.
         self._buffers.clear()
         self._non_persistent_buffers_set.clear()
         for number, (buffer, persistent) in enumerate(entries):

@@ -1,4 +1,4 @@
-"""Modules and parameters in lists and dictionaries."""
+"""Containers: `Sequential`, and lists and dictionaries of modules and of parameters."""
 from __future__ import annotations
 
 import operator
@@ -39,7 +39,7 @@ class _Numbered(Module):
         self._renumber(list(self._modules.values()))
 
     def _renumber(self, modules: list[Module]) -> None:
-        # The dictionary stays the same object, filled anew.
+        # The dictionary stays the same object, refilled.
         self._modules.clear()
         self._modules.update((str(number), module) for number, module in enumerate(modules))
 

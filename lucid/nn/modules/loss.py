@@ -1,4 +1,4 @@
-"""Losses as modules. `reduction` is 'mean', 'sum' or 'none'; the functions in `functional` say what is computed."""
+"""Losses as modules, each over its function in `functional`. `reduction` is 'mean', 'sum' or 'none'."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Pooling over windows."""
+"""Pooling layers over one, two and three dimensions: max, average, LP, adaptive and fractional, and max unpooling."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -72,7 +72,17 @@ class MaxPool3d(_MaxPoolNd):
     _function = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpoolNd(Module):
+class _Windowed(Module):
+    kernel_size: Any
+    stride: Any
+    padding: Any
+
+    def extra_repr(self) -> str:
+        """The window."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _MaxUnpoolNd(_Windowed):
     _function: ClassVar[Callable[..., Tensor]]
     _dimensions: ClassVar[int]
 
@@ -85,10 +95,6 @@ class _MaxUnpoolNd(Module):
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """Of the size that max pooling made `input` and `indices` from: the smallest possible one, or `output_size`."""
         return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-    def extra_repr(self) -> str:
-        """The window."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -184,7 +190,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     _dimensions = 3
 
 
-class AvgPool1d(Module):
+class AvgPool1d(_Windowed):
     """The mean of each window of (N, C, L) or (C, L). Options as in `AvgPool2d`.
 
     >>> nn.AvgPool1d(2)(lucid.tensor([[[1.0, 3.0, 5.0, 9.0]]]))
@@ -204,12 +210,8 @@ class AvgPool1d(Module):
         """(N, C, L) to (N, C, L')."""
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
-    def extra_repr(self) -> str:
-        """The window."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class _AvgPoolNd(Module):
+class _AvgPoolNd(_Windowed):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
@@ -226,10 +228,6 @@ class _AvgPoolNd(Module):
         """(N, C, …) to (N, C, …), or the same without N."""
         return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
                                     self.count_include_pad, self.divisor_override)
-
-    def extra_repr(self) -> str:
-        """The window."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool2d(_AvgPoolNd):

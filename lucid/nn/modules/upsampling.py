@@ -107,7 +107,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of (N, C, …) dealt out anew: the first of each of `groups` groups, then the second, …
+    """The channels of (N, C, …) reordered: the first of each of `groups` groups, then the second, …
 
     >>> nn.ChannelShuffle(2)(lucid.arange(4.0).view(1, 4, 1, 1)).flatten()
     Tensor([0.0, 2.0, 1.0, 3.0], requires_grad=False)

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._nodes import Leaf
 from ...tensor import Tensor, register_view, version_box
+from ...tensor.nodes import Leaf
 from ..parameter import Buffer, is_lazy
 
 

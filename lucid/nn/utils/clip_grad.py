@@ -95,7 +95,7 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
     return _clip(listed, max_norm, norm_type, error_if_nonfinite)
 
 
-@_recording.as_it_is
+@_recording.not_recorded
 def _clip(listed: list[Tensor], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Tensor:
     total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)

@@ -1,4 +1,6 @@
-"""New tensors. `dtype`, `device` and `requires_grad` mean the same in all of them; the defaults are the context's."""
+"""New tensors: `tensor`, `zeros`, `full`, `arange`, `eye` and the like. `dtype`, `device` and `requires_grad` mean the same in
+all of them; the defaults are the context's.
+"""
 from __future__ import annotations
 
 import math
@@ -156,7 +158,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
                              "copy=None or copy=True.")
     array = dlpack.array_of(ext_tensor, copy, lambda source: backends.gpu_module().from_dlpack(source))
     backends.versions.share(array)
-    result = _finish(backends.held(array), False)
+    result = _finish(backends.as_held(array), False)
     return result if target is None or target == result.device else result.to(target)
 
 

@@ -1,11 +1,11 @@
-"""Binary arithmetic with broadcasting and type promotion."""
+"""Binary arithmetic with broadcasting and type promotion: the operators, `pow`, `remainder`, `maximum`, `minimum`."""
 from __future__ import annotations
 
 import functools
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.foreign import asked, asks, refused
+from ..._namespace.foreign import answer, defer, defers
 from ...autograd.calls import elementwise, operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
@@ -199,7 +199,7 @@ def conjugate(x: Operand) -> Operand:
 
 
 @accepts_out(castable=True)
-@asks
+@defers
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool.
 
@@ -218,11 +218,11 @@ def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
             return _add_scaled(input, other, alpha=alpha)
         return _add(input, _scaled(input, other, alpha))
     except TypeError:
-        return asked("add", input, other, **({} if alpha == 1 else {"alpha": alpha}))
+        return defer("add", input, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 @accepts_out(castable=True)
-@asks
+@defers
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not.
 
@@ -238,7 +238,7 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
         return _sub(input, _scaled(input, other, alpha))
     except TypeError:  # NumPy refuses two bool arrays too
         _refuse_bool(input, other)
-        return asked("sub", input, other, **({} if alpha == 1 else {"alpha": alpha}))
+        return defer("sub", input, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 def _minus(self: Tensor, other: Operand) -> Any:
@@ -249,7 +249,7 @@ def _minus(self: Tensor, other: Operand) -> Any:
         _refuse_bool(self, other)
         if is_operand(other):
             raise
-        return refused(_minus, (self, other), {})
+        return answer(_minus, (self, other), {})
 
 
 def _scaled(input: Operand, other: Operand, alpha: Any) -> Operand:
@@ -286,7 +286,7 @@ def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
 
 
 @accepts_out(castable=True)
-@asks
+@defers
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``; integers give the default float dtype.
 
@@ -303,7 +303,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
             return _div(input, other)
         a, b = _divisible("div", input, other)
     except TypeError:
-        return asked("div", input, other, **({} if rounding_mode is None else {"rounding_mode": rounding_mode}))
+        return defer("div", input, other, **({} if rounding_mode is None else {"rounding_mode": rounding_mode}))
     if rounding_mode == "floor":
         return _div_floor(a, b)
     if rounding_mode != "trunc":
@@ -379,7 +379,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
             if not isinstance(exponent, Tensor):
                 return input.clone() if exponent else input.new_ones(input.shape)
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-        if _anywhere(b < 0):
+        if _is_any_true(b < 0):
             return _with_negative_exponents(a, b).to(dtype)
     return _to_power(a, b) if isinstance(a, Tensor) else _of_number(b, a)
 
@@ -460,7 +460,7 @@ def _refuse_bool(*operands: Operand) -> tuple[Operand, ...]:
     return operands
 
 
-def _anywhere(condition: Tensor | bool) -> bool:
+def _is_any_true(condition: Tensor | bool) -> bool:
     """Whether `condition` is True anywhere; on the device 'meta', where nobody can tell, it is not."""
     return not condition.is_meta and bool(condition.any()) if isinstance(condition, Tensor) else condition
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
-from ..._namespace.foreign import refused
+from ..._namespace.foreign import answer
 from ...autograd.calls import single_op
 from ...backends import note_read, run
 from ...tensor import Tensor
@@ -113,7 +113,7 @@ def _operator(compare: Callable[[Any, Any, Any], Tensor], op: Any) -> Callable[[
         except TypeError:
             if is_operand(other):
                 raise
-            return refused(compared, (self, other), {})
+            return answer(compared, (self, other), {})
 
     compared.__name__ = compared.__qualname__ = f"__{op.name}__"
     return compared

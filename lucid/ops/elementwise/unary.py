@@ -1,4 +1,6 @@
-"""Elementwise functions of one tensor. Integers become the default float dtype where the function is transcendental."""
+"""Elementwise functions of one tensor: `exp`, `abs`, `sqrt`, rounding, predicates. Integers become the default float dtype where
+the function is transcendental.
+"""
 from __future__ import annotations
 
 import math

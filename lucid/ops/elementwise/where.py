@@ -5,7 +5,7 @@ import warnings
 from typing import Any, overload
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.calls import single_op
 from ...autograd.op import Vjp
 from ...backends.stored_array import StoredArray
@@ -68,7 +68,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         return condition.nonzero(as_tuple=True)
     if require_tensor("where", condition)._array.dtype == _dtypes.uint8:
         warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. Use a bool condition instead.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
         condition = condition.bool()
     if condition._array.dtype != _dtypes.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "

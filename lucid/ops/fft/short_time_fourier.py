@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import numbers, require_tensor
@@ -30,7 +30,7 @@ def _full_window(name: str, window: Tensor | None, n_fft: int, win_length: int, 
         if n_fft > 1:
             warnings.warn(f"A window was not provided to {name}: a rectangular one is used, which leaks between frequencies. "
                           "Give the one that the inverse uses too, such as hann_window; ones if it should be rectangular.",
-                          stacklevel=outside())
+                          stacklevel=stacklevel())
         real = view_as_real(like).dtype if like.is_complex() else like.dtype
         window = ones(win_length, dtype=real, device=like.device)
     left = (n_fft - win_length) // 2
@@ -73,7 +73,7 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
         return_complex = True
     elif not return_complex:
         warnings.warn("stft with return_complex=False is deprecated: use return_complex=True and view_as_real.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     if align_to_window is not None and center:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if input.dtype == _dtypes.bool_:
@@ -159,7 +159,7 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     signal = signal / envelope
     if end > covered:
         warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
-                      "Please check your center and hop_length settings.", stacklevel=outside())
+                      "Please check your center and hop_length settings.", stacklevel=stacklevel())
         signal = pad(signal, (0, end - covered))
     return signal if input.ndim == 3 else signal.squeeze(0)
 

@@ -1,4 +1,4 @@
-"""From the index in `x[index]` to what the kernels take: a basic part and an advanced part, with their bounds checked."""
+"""Parses the index in `x[index]` into what kernels take: a basic part and an advanced part, with their bounds checked."""
 from __future__ import annotations
 
 import operator

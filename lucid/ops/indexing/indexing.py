@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes
-from ..._namespace.foreign import asked
+from ..._namespace.foreign import defer
 from ...autograd.accumulation import SliceVjp
 from ...autograd.calls import single_op, view_op
 from ...autograd.errors import type_name
@@ -86,7 +86,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     try:
         basic, advanced = split_index(self, index)
     except Exception:
-        return asked("__getitem__", self, index)
+        return defer("__getitem__", self, index)
     if basic is None and advanced is None:
         return _slice(self, index=(Ellipsis,))
     result = self if basic is None else _slice(self, index=basic)
@@ -107,7 +107,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     try:
         basic, advanced = split_index(self, index)
     except Exception:
-        asked("__setitem__", self, index, value)
+        defer("__setitem__", self, index, value)
         return
     if advanced is not None and (not isinstance(value, Tensor) or value._array.size == 1) and is_mask(advanced):
         refuse_byte_mask(index if index.__class__ is tuple else (index,))
@@ -125,7 +125,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         try:
             value = self.new_tensor(value)
         except Exception:
-            asked("__setitem__", self, index, value)
+            defer("__setitem__", self, index, value)
             return
     else:
         value = fitted(value, self._array.dtype, halves=False)

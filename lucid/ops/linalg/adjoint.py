@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
@@ -21,7 +21,7 @@ def adjoint(input: Tensor) -> Tensor:
     if require_tensor("adjoint", input).ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if input.ndim == 0:
-        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=outside())
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=stacklevel())
         return input.conj()
     return input.mH
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ...autograd.calls import operation
 from ...autograd.op import Vjp
 from ...tensor import Tensor
-from .._operands import anywhere, require_tensor
+from .._operands import is_any_true, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
 from .matrices import require_inexact, require_lapack_dtype
@@ -56,7 +56,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
     require_lapack_dtype("ldl_factor_kernel_cpu", A)
     factors = LDLFactorEx(*_ldl_factor(A, hermitian=bool(hermitian)))
-    if check_errors and anywhere(factors.info != 0):
+    if check_errors and is_any_true(factors.info != 0):
         raise RuntimeError(f"{name}: a pivot is 0: the matrix is singular")
     return factors
 

@@ -11,7 +11,7 @@ from ...autograd.op import Vjp
 from ...backends.common.linalg import LinAlgError
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, numbers, require_tensor
+from .._operands import is_any_true, numbers, require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, eye
 from ..elementwise.arithmetic import maximum
@@ -199,10 +199,10 @@ def _lstsq_rule(needs: Any, a: Tensor, b: Tensor, *, rcond: float, driver: str) 
 _lstsq = operation("lstsq", _lstsq_rule, outputs=(0,))
 
 
-@_recording.as_it_is  # a replay looks too
+@_recording.not_recorded  # a replay looks too
 def _require_full_rank(name: str, rank: Tensor, most: int) -> None:
     """Raise LinAlgError unless all ranks are `most`."""
-    if anywhere(rank != most):
+    if is_any_true(rank != most):
         number = next(number for number in numbers(rank) if number < most)
         raise LinAlgError(f"{name}: The least squares solution could not be computed because the input matrix does not have full "
                           f"rank (error code: {number + 1}).")
@@ -260,7 +260,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     if driver == "gels":
         _require_full_rank(name, rank, min(rows, columns))
     residuals = input.new_empty(0, dtype=values.dtype)
-    if rows > columns and driver != "gelsy" and (driver == "gels" or not anywhere(rank != columns)):
+    if rows > columns and driver != "gelsy" and (driver == "gels" or not is_any_true(rank != columns)):
         error = (input @ solution - b).abs()
         residuals = (error * error).sum(-2)
     return LeastSquares(solution.squeeze(-1) if vector else solution, residuals,

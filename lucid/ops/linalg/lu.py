@@ -8,7 +8,7 @@ from ...autograd.calls import operation
 from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, numbers, require_tensor
+from .._operands import is_any_true, numbers, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, eye
 from ..indexing.gather import gather
@@ -106,10 +106,10 @@ def _factor(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     return compact, pivots, info
 
 
-@_recording.as_it_is  # a replay looks too
+@_recording.not_recorded  # a replay looks too
 def _require_factor(name: str, info: Tensor) -> None:
     """Raise RuntimeError for a zero on the diagonal of U."""
-    if not anywhere(info):
+    if not is_any_true(info):
         return
     found = numbers(info)
     element = next(index for index, number in enumerate(found) if number)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._namespace.foreign import asked, asks
+from ..._namespace.foreign import defer, defers
 from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
@@ -120,7 +120,7 @@ def _refuse_sizes(rows: int, inner: int, other: int, columns: int) -> None:
 
 
 @accepts_out
-@asks
+@defers
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product of vectors, matrices or stacks of matrices, which are broadcast; of two vectors, their dot product.
 
@@ -134,7 +134,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     try:
         _check("matmul", input, other)
     except TypeError:
-        return asked("matmul", input, other)
+        return defer("matmul", input, other)
     a, b = input._array.shape, other._array.shape
     if len(a) == 2 and len(b) == 2:
         if a[1] != b[0]:

@@ -72,7 +72,7 @@ def all_gradients(gradients: list[Any], count: int) -> list[Any]:
     return gradients + [None] * (count - len(gradients))
 
 
-@_recording.as_it_is  # a replay looks too
+@_recording.not_recorded  # a replay looks too
 def require_success(name: str, info: Tensor, problem: str) -> None:
     """Raise LinAlgError for the first element of `info` that is not 0; it takes the place of `{info}` in `problem`."""
     if info.is_meta:

@@ -1,4 +1,4 @@
-"""Products of several vectors and matrices, and those that are not written with `@`."""
+"""Products other than `@`: `inner`, `tensordot`, `kron`, `cross`, `multi_dot`, powers and Vandermonde matrices."""
 from __future__ import annotations
 
 import builtins

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..._namespace.foreign import asked, asks
+from ..._namespace.foreign import defer, defers
 from ...autograd.calls import view_op
 from ...autograd.op import Vjp
 from ...tensor import Size, Tensor
@@ -23,7 +23,7 @@ def _broadcast_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Vjp:
 _broadcast_to = view_op("broadcast_to", _broadcast_rule)
 
 
-@asks
+@defers
 def expand(input: Tensor, *sizes: Any, size: Any = (), implicit: bool = False) -> Tensor:
     """Dimensions of length 1 repeated without a copy; -1 keeps a length. New dimensions come first.
 
@@ -37,7 +37,7 @@ def expand(input: Tensor, *sizes: Any, size: Any = (), implicit: bool = False) -
     try:
         shape = input._array.shape
     except AttributeError:
-        return asked("expand", input, *sizes, **({"size": size} if size else {}))
+        return defer("expand", input, *sizes, **({"size": size} if size else {}))
     lead = len(wanted) - len(shape)
     if lead < 0:
         raise RuntimeError(f"expand({list(wanted)}, size={list(shape)}): the number of sizes provided ({len(wanted)}) must "

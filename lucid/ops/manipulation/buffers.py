@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes, backends
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.errors import type_name
 from ...backends import Device, storage
 from ...tensor import Tensor, wrap
@@ -87,7 +87,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
                          f"than actual buffer length ({length} bytes)")
     if view.readonly:
         warnings.warn("The given buffer is not writable: writing to the tensor will raise. clone() it to write.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     return wrap(np.frombuffer(buffer, chosen, count, offset)).requires_grad_(requires_grad)
 
 
@@ -101,7 +101,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
     >>> lucid.range(1, 2, 0.5)
     Tensor([1.0, 1.5, 2.0], requires_grad=False)
     """
-    warnings.warn("range is deprecated because it includes its end, unlike Python's range: use arange.", stacklevel=outside())
+    warnings.warn("range is deprecated because it includes its end, unlike Python's range: use arange.", stacklevel=stacklevel())
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))

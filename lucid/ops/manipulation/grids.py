@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import fills_out
@@ -60,7 +60,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
     if indexing is None:
         warnings.warn("meshgrid: pass the indexing argument, which will be required; without it 'ij' is meant.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
     swapped = indexing == "xy" and len(given) >= 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..._namespace.foreign import asked, asks
+from ..._namespace.foreign import defer, defers
 from ...autograd.calls import view_op
 from ...autograd.op import Vjp
 from ...backends.memory_format import inverse
@@ -26,7 +26,7 @@ _inverse = functools.lru_cache(maxsize=256)(inverse)  # a third of the time of r
 _transpose = view_op("transpose", _transpose_rule)
 
 
-@asks
+@defers
 def permute(input: Tensor, *order: Any, dims: Any = ()) -> Tensor:
     """The dimensions in another order. A view. Raises RuntimeError for a dimension that is named twice.
 
@@ -37,7 +37,7 @@ def permute(input: Tensor, *order: Any, dims: Any = ()) -> Tensor:
     try:
         ndim = input._array.ndim
     except AttributeError:
-        return asked("permute", input, *order, **({"dims": dims} if dims else {}))
+        return defer("permute", input, *order, **({"dims": dims} if dims else {}))
     if len(axes) != ndim:
         raise RuntimeError("permute: number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(axes)}")

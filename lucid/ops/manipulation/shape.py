@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.foreign import asked, asks
+from ..._namespace.foreign import defer, defers
 from ...autograd.calls import operation, view_op
 from ...autograd.op import Vjp
 from ...tensor import Tensor
@@ -49,7 +49,7 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
     return shape
 
 
-@asks
+@defers
 def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     """The elements in another shape, one length of which may be -1; a view where the memory allows it.
 
@@ -60,7 +60,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = ()) -> Tensor:
     try:
         x = require_tensor("reshape", input)._array
     except TypeError:
-        return asked("reshape", input, *sizes, **({"shape": shape} if shape else {}))
+        return defer("reshape", input, *sizes, **({"shape": shape} if shape else {}))
     return _reshape(input, shape=_resolve(integers(sizes or (shape,)), x.size, x.shape))
 
 
@@ -111,7 +111,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
-@asks
+@defers
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` as one; a 0-d tensor becomes 1-d.
 
@@ -121,7 +121,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     try:
         shape = input._array.shape
     except AttributeError:
-        return asked("flatten", input, *(() if (start_dim, end_dim) == (0, -1) else (start_dim, end_dim)))
+        return defer("flatten", input, *(() if (start_dim, end_dim) == (0, -1) else (start_dim, end_dim)))
     flat = _flattened(shape, start_dim, end_dim)
     return input if flat == shape and shape else _reshape(input, shape=flat)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.calls import operation
 from ...autograd.errors import type_name
 from ...autograd.op import Vjp
@@ -83,7 +83,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     """
     require_tensor("embedding_bag", input), require_tensor("embedding_bag", weight)
     if weight.dtype == _dtypes.int64 and input.is_floating_point():
-        warnings.warn("embedding_bag(weight, input) has become embedding_bag(input, weight)", stacklevel=outside())
+        warnings.warn("embedding_bag(weight, input) has become embedding_bag(input, weight)", stacklevel=stacklevel())
         input, weight = weight, input
     in_rows = input.ndim == 2
     _check_shapes(input, weight, offsets, per_sample_weights)

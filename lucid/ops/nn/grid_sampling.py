@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.calls import operation, single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_composed
@@ -140,7 +140,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         if value not in known:
             raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: '{value}'")
     if align_corners is None:
-        warnings.warn(_CHANGED.format("grid_sample"), stacklevel=outside())
+        warnings.warn(_CHANGED.format("grid_sample"), stacklevel=stacklevel())
     _check(require_tensor("grid_sample", input), require_tensor("grid_sample", grid), mode)
     return _grid_sample(input, grid, mode=mode, padding_mode=padding_mode, align_corners=bool(align_corners))
 
@@ -192,10 +192,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got "
                          f"{theta.shape}.")
     if align_corners is None:
-        warnings.warn(_CHANGED.format("affine_grid"), stacklevel=outside())
+        warnings.warn(_CHANGED.format("affine_grid"), stacklevel=stacklevel())
     if align_corners and min(lengths) == 1:
         warnings.warn("affine_grid: since PyTorch 1.3.0 the coordinate of a dimension of length 1 is 0 with align_corners=True",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if theta._array.shape[0] != size[0]:

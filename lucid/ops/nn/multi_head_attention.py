@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...tensor import Tensor
 from ..creation.creation import zeros
 from ..elementwise.where import where
@@ -29,7 +29,7 @@ def _additive(mask: Tensor | None, name: str, other: Tensor | None, dtype: Any, 
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if compare and other is not None and other.dtype != mask.dtype:
         warnings.warn(f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     return where(mask, -math.inf, 0.0).to(dtype) if is_bool else mask
 
 

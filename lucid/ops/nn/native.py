@@ -1,4 +1,5 @@
-"""Functions of layers as PyTorch's own namespace has them: with other arguments than in `nn.functional`, or only there.
+"""The functions of layers in the namespace `torch`, such as `torch.batch_norm`: with other arguments than in `nn.functional`, or
+only there.
 
 A reduction is a number: 0 for each element, 1 for the mean, 2 for the sum.
 """

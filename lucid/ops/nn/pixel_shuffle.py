@@ -56,7 +56,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of `input` (N, C, …) dealt out anew: the first of each of `groups` groups, then the second, …
+    """The channels of `input` (N, C, …) reordered: the first of each of `groups` groups, then the second, …
 
     Raises RuntimeError for channels that `groups` does not divide. Source: Zhang et al., "ShuffleNet", 2018.
 

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes, _random
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.calls import single_op
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import LEVELS
@@ -106,6 +106,12 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return feature_dropout(input, p, training, inplace)
 
 
+def _warn_of_dimensions(name: str, ndim: int) -> None:
+    warnings.warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+                  "release. To retain the behavior and silence this warning, please use dropout instead.",
+                  stacklevel=stacklevel())
+
+
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, H, W). A 3-d input counts as (N, C, L), with a warning, as in PyTorch.
 
@@ -116,13 +122,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check(p)
     ndim = require_tensor("dropout2d", input)._array.ndim
     if ndim not in (3, 4):
-        warnings.warn(f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
-                      "future release. To retain the behavior and silence this warning, please use dropout instead.",
-                      stacklevel=outside())
+        _warn_of_dimensions("dropout2d", ndim)
     if ndim == 3:
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
                       "desired - input is interpreted as shape (N, C, L), where C is the channel dim. To maintain the 1D "
-                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=outside())
+                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=stacklevel())
     return feature_dropout(input, p, training, inplace)
 
 
@@ -136,9 +140,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check(p)
     ndim = require_tensor("dropout3d", input)._array.ndim
     if ndim not in (4, 5):
-        warnings.warn(f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
-                      "future release. To retain the behavior and silence this warning, please use dropout instead.",
-                      stacklevel=outside())
+        _warn_of_dimensions("dropout3d", ndim)
     if ndim == 4:
         result = feature_dropout(input.unsqueeze(0), p, training, inplace)
         return input if inplace else result.squeeze(0)

@@ -76,7 +76,7 @@ class SobolEngine:
         return self.draw(n, out, dtype)
 
     def reset(self) -> Self:
-        """Begin anew, with the same points.
+        """Start over, with the same points.
 
         >>> engine = lucid.quasirandom.SobolEngine(1)
         >>> engine.draw(5).shape, engine.reset().num_generated

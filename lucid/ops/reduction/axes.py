@@ -77,7 +77,7 @@ def total_dtype(input: Tensor, dtype: Any) -> Any:
     return _dtypes.int64 if input._array.dtype.kind in "biu" else None
 
 
-@_recording.as_it_is  # a replay looks too
+@_recording.not_recorded  # a replay looks too
 def require_within(input: Tensor, low: float, high: float, message: str) -> None:
     """Raise RuntimeError with `message` unless all elements are from `low` to `high`, which NaN is not; on 'meta' there are none.
 

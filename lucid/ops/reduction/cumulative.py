@@ -10,7 +10,7 @@ from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, canonical_dim, require_tensor
+from .._operands import canonical_dim, is_any_true, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.where import where
@@ -41,7 +41,7 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Vjp:
 
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         factors, zero = x.to(y.dtype), x == 0
-        if not anywhere(zero):
+        if not is_any_true(zero):
             return ((_rest_sum(g * y.conj(), axis) / factors.conj()).to(own),)
         if not is_composed():  # behind the first zero all products have it as a factor, also without another one
             count = zero.cumsum(axis)

@@ -11,7 +11,7 @@ from ...autograd.errors import type_name
 from ...autograd.op import Op, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, refuse_stored, require_tensor
+from .._operands import is_any_true, refuse_stored, require_tensor
 from .._out import accepts_out
 from ..elementwise.fused import fused_if_large
 from .axes import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
@@ -40,7 +40,7 @@ def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any)
     def vjp(g: Tensor, y: Tensor) -> tuple[Tensor]:
         g, y = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims)
         wide = x.to(y.dtype)
-        others = _products_of_others(wide, axis) if anywhere(wide == 0) else y / wide
+        others = _products_of_others(wide, axis) if is_any_true(wide == 0) else y / wide
         return ((g * others.conj()).to(own),)
 
     return vjp

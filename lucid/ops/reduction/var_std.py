@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
-from ..._namespace.callers import outside
+from ..._namespace.callers import stacklevel
 from ...autograd.calls import operation, single_op
 from ...autograd.op import Op, Rule, Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, require_tensor
+from .._operands import is_any_true, require_tensor
 from .._out import accepts_out
 from ..elementwise.fused import fused_if_large
 from .axes import Axes, count_along, kernel_axes, spread, spread_over
@@ -165,9 +165,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         degrees = total - correction * (weights * aweights).sum() / total
     else:
         degrees = total - correction
-    if anywhere(degrees <= 0) if isinstance(degrees, Tensor) else degrees <= 0:
+    if is_any_true(degrees <= 0) if isinstance(degrees, Tensor) else degrees <= 0:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
         degrees = degrees * (degrees > 0)
     centred = x - centre
     other = centred if not given else centred * weights
@@ -186,7 +186,7 @@ def _check_weights(name: str, weights: Tensor | None, count: int, kinds: str) ->
     if weights.numel() != count:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                            f"{weights.numel()} != {count}")
-    if count and anywhere(weights < 0):
+    if count and is_any_true(weights < 0):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

@@ -10,7 +10,7 @@ from ...autograd.calls import operation
 from ...autograd.errors import type_name
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, require_tensor
+from .._operands import is_any_true, require_tensor
 from .._out import accepts_out
 from ..creation.creation import linspace
 from .search import searchsorted
@@ -208,7 +208,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    if input.numel() and anywhere(input < 0):
+    if input.numel() and is_any_true(input < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     return _bincount(input.reshape(-1).to(_dtypes.int64), None if weights is None else weights.detach(), minlength=minlength)
 

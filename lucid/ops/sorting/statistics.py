@@ -8,7 +8,7 @@ from ...autograd.calls import single_op
 from ...autograd.op import Vjp
 from ...tensor import Tensor
 from .._methods import register
-from .._operands import anywhere, canonical_dim, require_tensor, room_for
+from .._operands import canonical_dim, is_any_true, require_tensor, room_for
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
 from ..elementwise.ternary import lerp
@@ -168,7 +168,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(f"{name}() q tensor must be on the same device as the input tensor")
     elif q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    elif anywhere((q < 0) | (q > 1) | q.isnan()):
+    elif is_any_true((q < 0) | (q > 1) | q.isnan()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     axis = None if dim is None else canonical_dim(dim, input.ndim)
     rows = input.reshape(-1) if axis is None or not input.ndim else input.movedim(axis, -1)

@@ -118,9 +118,9 @@ class LRScheduler:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "step" in cls.__dict__:
-            cls.step = _recording.as_it_is(cls.step)  # type: ignore[method-assign]
+            cls.step = _recording.not_recorded(cls.step)  # type: ignore[method-assign]
 
-    @_recording.as_it_is
+    @_recording.not_recorded
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch and set its learning rates. `epoch` is deprecated: it goes to that epoch.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import _dtypes
 from ..._layout import Layout
-from ...backends import Device, held, storage
+from ...backends import Device, as_held, storage
 from ...ops.manipulation.buffers import empty_strided
 from ...tensor import Size, Tensor, version_box, wrap
 from ..structure import Damaged, sparse_of
@@ -69,7 +69,7 @@ def _tensor(source: Any, offset: int, size: Sequence[int], stride: Sequence[int]
                           f"storage of {source.memory.nbytes} bytes")
     moved = source.memory.moved()
     if moved.is_meta or 0 in size:
-        result = wrap(held(np.empty(size, dtype))).to(moved.device)
+        result = wrap(as_held(np.empty(size, dtype))).to(moved.device)
     else:
         result = wrap(storage.take(moved._array, part))
         result._version_box = version_box(moved)

@@ -55,7 +55,7 @@ class Pickler:
             for tensor in tensors:
                 array = tensor._array
                 part = storage.Part(tensor.data_ptr() - low, array.shape, array.strides, array.dtype)
-                backends.run("copy", (backends.held(backends.to_host(array)),), {"out": storage.take(memory, part)})
+                backends.run("copy", (backends.as_held(backends.to_host(array)),), {"out": storage.take(memory, part)})
             self._spans.append((device, low, high, len(self._memories)))
             self._memories.append(memory)
 

@@ -232,11 +232,7 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
 
 def impl(qualname: Any, types: Any, func: _Function | None = None, *, lib: Any = None) -> Any:
     """Let `func` compute the operator on the devices `types`; without it, a decorator."""
-    def register(function: _Function) -> _Function:
-        _operator(qualname).kernels.update(dict.fromkeys(_keys(types), function))
-        return function
-
-    return register if func is None else register(func)
+    return register_kernel(qualname, types, func, lib=lib)
 
 
 def get_ctx() -> Any:

@@ -178,7 +178,7 @@ def same(rows, others):
 
 
 def test_the_table_is_written_where_it_has_changed(cp, kernels):
-    kernels.words._tables.clear()
+    kernels.device_tables._tables.clear()
     rows, counts = lists(cp, (5,) * 80), [[cp.asarray(np.float32(0))] for _ in range(80)]
 
     def written():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.table.row import Inputs, Row, constant, matrix, pair
+from tests.ops.table.row import Inputs, Row, constant, matrix, pair, replaced
 
 CUBE = (2, 3, 4)
 MASK = [[True, False, True, False], [False, False, False, True], [True, True, False, False]]
@@ -20,12 +20,6 @@ _row = functools.partial(Row, complex=True)
 
 def _inputs(*shapes: tuple[int, ...]) -> Inputs:
     return lambda rng: [rng.uniform(-2.0, 2.0, shape) for shape in shapes]
-
-
-def _replaced(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
-    result = x.copy()
-    result[index] = value
-    return result
 
 
 def _added(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
@@ -71,25 +65,25 @@ def _get(name: str, index: Any) -> Row:
 
 def _set(name: str, index: Any, shape: tuple[int, ...]) -> Row:
     """Each element is written once: after several writes to a place any of them may stay."""
-    return _row("Tensor.__setitem__", pair(a=CUBE, b=shape), lambda x, y: _replaced(x, index, y),
+    return _row("Tensor.__setitem__", pair(a=CUBE, b=shape), lambda x, y: replaced(x, index, y),
                 lambda lib, x, y: _assigned(x, _tensors(lib, x, index), y), variant=name)
 
 
 _TWICE = {"vector", "matrix", "vector and number"}
 READ = [_get(name, index) for name, index, _ in INDICES]
 WRITTEN = [_set(name, index, shape) for name, index, shape in INDICES if name not in _TWICE] + [
-    _row("Tensor.__setitem__", matrix(), lambda x: _replaced(x, np.s_[1:, ::2], 0.5),
+    _row("Tensor.__setitem__", matrix(), lambda x: replaced(x, np.s_[1:, ::2], 0.5),
          lambda lib, x: _assigned(x, np.s_[1:, ::2], 0.5),
          variant="a number"),
-    _row("Tensor.__setitem__", pair(b=()), lambda x, y: _replaced(x, np.s_[:, [0, 2]], y),
+    _row("Tensor.__setitem__", pair(b=()), lambda x, y: replaced(x, np.s_[:, [0, 2]], y),
          lambda lib, x, y: _assigned(x, (slice(None), constant(lib, x, [0, 2])), y), variant="0-d"),
-    _row("Tensor.__setitem__", pair(b=(3, 1)), lambda x, y: _replaced(x, np.s_[:, 1:], y),
+    _row("Tensor.__setitem__", pair(b=(3, 1)), lambda x, y: replaced(x, np.s_[:, 1:], y),
          lambda lib, x, y: _assigned(x, np.s_[:, 1:], y), variant="broadcast value"),
-    _row("Tensor.__setitem__", pair(b=(1, 1, 2)), lambda x, y: _replaced(x, (np.array([0, 2]), np.array([1, 1])), y[0, 0]),
+    _row("Tensor.__setitem__", pair(b=(1, 1, 2)), lambda x, y: replaced(x, (np.array([0, 2]), np.array([1, 1])), y[0, 0]),
          lambda lib, x, y: _assigned(x, ([0, 2], [1, 1]), y), variant="long value"),
-    _row("Tensor.__setitem__", matrix(), lambda x: _replaced(x, np.s_[0], x[1]), lambda lib, x: _assigned(x, 0, x[1]),
+    _row("Tensor.__setitem__", matrix(), lambda x: replaced(x, np.s_[0], x[1]), lambda lib, x: _assigned(x, 0, x[1]),
          variant="from itself"),
-    _row("Tensor.__setitem__", pair(b=(5,)), lambda x, y: _replaced(x, np.array(MASK), y),
+    _row("Tensor.__setitem__", pair(b=(5,)), lambda x, y: replaced(x, np.array(MASK), y),
          lambda lib, x, y: _assigned(x, constant(lib, x, MASK), y), variant="whole mask"),
 ]
 
@@ -144,28 +138,28 @@ FILLED = [
          lambda lib, x: x.masked_fill(constant(lib, x, MASK), -1), variant="broadcast"),
     _row("Tensor.masked_fill_", matrix(), lambda x: np.where(MASK, 2.0, x),
          lambda lib, x: x.clone().masked_fill_(constant(lib, x, MASK), 2)),
-    _row("masked_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, [0, 2]], b),
+    _row("masked_scatter", pair(b=(3, 2)), lambda a, b: replaced(a, np.s_[:, [0, 2]], b),
          lambda lib, a, b: a.masked_scatter(constant(lib, a, [True, False, True, False]), b)),
-    _row("Tensor.masked_scatter_", pair(b=(9,)), lambda a, b: _replaced(a, np.array(MASK), b[:5]),
+    _row("Tensor.masked_scatter_", pair(b=(9,)), lambda a, b: replaced(a, np.array(MASK), b[:5]),
          lambda lib, a, b: a.clone().masked_scatter_(constant(lib, a, MASK), b)),
-    _row("index_fill", matrix(), lambda x: _replaced(x, np.s_[:, [0, 3]], 2.0),
+    _row("index_fill", matrix(), lambda x: replaced(x, np.s_[:, [0, 3]], 2.0),
          lambda lib, x: lib.index_fill(x, 1, constant(lib, x, [0, -1]), 2)),
-    _row("index_fill", pair(b=()), lambda x, y: _replaced(x, [1, 1], y),
+    _row("index_fill", pair(b=()), lambda x, y: replaced(x, [1, 1], y),
          lambda lib, x, y: x.index_fill(0, constant(lib, x, [1, 1]), y), variant="0-d value"),
-    _row("Tensor.index_fill_", matrix(), lambda x: _replaced(x, [0, 2], 2.0),
+    _row("Tensor.index_fill_", matrix(), lambda x: replaced(x, [0, 2], 2.0),
          lambda lib, x: x.clone().index_fill_(0, constant(lib, x, [0, 2]), 2)),
 ]
 
 PUT = [
-    _row("index_put", pair(b=(2,)), lambda a, b: _replaced(a, ([0, 2], [1, 3]), b),
+    _row("index_put", pair(b=(2,)), lambda a, b: replaced(a, ([0, 2], [1, 3]), b),
          lambda lib, a, b: lib.index_put(a, (constant(lib, a, [0, 2]), constant(lib, a, [1, -1])), b)),
     _row("index_put", pair(b=(3, 4)), lambda a, b: _added(a, np.array([0, 2, 0]), b),
          lambda lib, a, b: a.index_put([constant(lib, a, [0, 2, 0])], b, accumulate=True), variant="accumulate"),
-    _row("index_put", pair(b=()), lambda a, b: _replaced(a, np.array(MASK), b),
+    _row("index_put", pair(b=()), lambda a, b: replaced(a, np.array(MASK), b),
          lambda lib, a, b: a.index_put([constant(lib, a, MASK)], b), variant="mask"),
     _row("Tensor.index_put_", pair(b=(5,)), lambda a, b: _added(a, np.array(MASK), b),
          lambda lib, a, b: a.clone().index_put_([constant(lib, a, MASK)], b, True)),
-    _row("put", pair(b=(3,)), lambda a, b: _replaced(a.reshape(-1), [0, -1, 5], b).reshape(3, 4),
+    _row("put", pair(b=(3,)), lambda a, b: replaced(a.reshape(-1), [0, -1, 5], b).reshape(3, 4),
          lambda lib, a, b: a.put(constant(lib, a, [0, -1, 5]), b)),
     _row("Tensor.put_", pair(b=(3,)), lambda a, b: _added(a.reshape(-1), [0, -1, 0], b).reshape(3, 4),
          lambda lib, a, b: a.clone().put_(constant(lib, a, [0, -1, 0]), b, accumulate=True), variant="accumulate"),
@@ -174,9 +168,9 @@ PUT = [
     _row("index_add", pair(a=(), b=()), np.add, lambda lib, a, b: a.index_add(0, constant(lib, a, [0]), b), variant="0-d"),
     _row("Tensor.index_add_", pair(b=(3, 2)), lambda a, b: _added(a, np.s_[:, [3, 0]], b),
          lambda lib, a, b: a.clone().index_add_(-1, constant(lib, a, [3, 0]), b)),
-    _row("index_copy", pair(b=(2, 4)), lambda a, b: _replaced(a, [2, 0], b),
+    _row("index_copy", pair(b=(2, 4)), lambda a, b: replaced(a, [2, 0], b),
          lambda lib, a, b, **out: lib.index_copy(a, 0, constant(lib, a, [2, 0]), b, **out), out=True),
-    _row("Tensor.index_copy_", pair(b=(3, 1)), lambda a, b: _replaced(a, np.s_[:, [2]], b),
+    _row("Tensor.index_copy_", pair(b=(3, 1)), lambda a, b: replaced(a, np.s_[:, [2]], b),
          lambda lib, a, b: a.clone().index_copy_(1, constant(lib, a, [2]), b)),
     Row("index_reduce", pair(b=(3, 4)), lambda a, b: np.stack([a[0] * b[0] * b[1], a[1], a[2] * b[2]]),
         lambda lib, a, b, **out: lib.index_reduce(a, 0, constant(lib, a, [0, 0, 2]), b, "prod", **out), out=True),
@@ -209,15 +203,15 @@ def _scatter_reduce(reduce: str, ufunc: Any, include_self: bool) -> Row:
 
 
 SCATTERED = [
-    _row("scatter", pair(a=(4, 4), b=(3, 4)), lambda a, b: _replaced(a, (ONCE, ALONG[1]), b),
+    _row("scatter", pair(a=(4, 4), b=(3, 4)), lambda a, b: replaced(a, (ONCE, ALONG[1]), b),
          lambda lib, a, b, **out: lib.scatter(a, 0, constant(lib, a, ONCE), b, **out), out=True),
-    _row("scatter", matrix(shape=(4, 4)), lambda a: _replaced(a, ALONG, 2.0),
+    _row("scatter", matrix(shape=(4, 4)), lambda a: replaced(a, ALONG, 2.0),
          lambda lib, a: a.scatter(0, constant(lib, a, PLACES), 2), variant="a number"),
-    _row("scatter", pair(a=(3, 5), b=(3, 4)), lambda a, b: _replaced(a, ([[0], [1]], [[4, 1], [0, 3]]), b[:2, :2]),
+    _row("scatter", pair(a=(3, 5), b=(3, 4)), lambda a, b: replaced(a, ([[0], [1]], [[4, 1], [0, 3]]), b[:2, :2]),
          lambda lib, a, b: a.scatter(-1, constant(lib, a, [[4, 1], [0, 3]]), b), variant="smaller index"),
     _row("scatter", pair(a=(4, 4), b=(3, 4)), lambda a, b: _added(a, ALONG, b),
          lambda lib, a, b: a.scatter(0, constant(lib, a, PLACES), b, reduce="add"), variant="add", smooth=False),
-    _row("Tensor.scatter_", matrix(shape=(4, 4)), lambda a: _replaced(a, ALONG, 2.0),
+    _row("Tensor.scatter_", matrix(shape=(4, 4)), lambda a: replaced(a, ALONG, 2.0),
          lambda lib, a: a.clone().scatter_(0, constant(lib, a, PLACES), value=2)),
     _row("scatter_add", pair(a=(4, 4), b=(3, 4)), lambda a, b: _added(a, ALONG, b),
          lambda lib, a, b, **out: lib.scatter_add(a, 0, constant(lib, a, PLACES), b, **out), out=True),

@@ -77,6 +77,13 @@ def pair(low: float = -2.0, high: float = 2.0, a: tuple[int, ...] = (3, 4), b: t
     return lambda rng: [rng.uniform(low, high, a), rng.uniform(low, high, b)]
 
 
+def replaced(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
+    """A copy with other elements at an index."""
+    result = x.copy()
+    result[index] = value
+    return result
+
+
 def constant(library: Any, like: Any, values: Any) -> Any:
     """A tensor of `values` on the device of `like`: an index, a mask."""
     return library.tensor(values, device=like.device)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.table.row import Inputs, Row, constant, matrix, pair
+from tests.ops.table.row import Inputs, Row, constant, matrix, pair, replaced
 
 CUBE = (2, 3, 4)
 
@@ -21,12 +21,6 @@ def _strided(x: np.ndarray, size: tuple[int, ...], strides: tuple[int, ...], fir
 def _windows(x: np.ndarray, size: int, axis: int, step: int) -> np.ndarray:
     found = np.lib.stride_tricks.sliding_window_view(x, size, axis)
     return np.moveaxis(np.moveaxis(found, axis, 0)[::step], 0, axis)
-
-
-def _replaced(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
-    result = x.copy()
-    result[index] = value
-    return result
 
 
 def _empty_and_0d(op: str, reference: Any, call: Any, empty: tuple[int, ...] = (0, 3)) -> list[Row]:
@@ -111,16 +105,16 @@ VIEWS = [
 ]
 
 SCATTERED_VIEWS = [
-    _row("diagonal_scatter", pair(a=(3, 3), b=(3,)), lambda a, b: _replaced(a, np.diag_indices(3), b)),
-    _row("diagonal_scatter", pair(b=(2,)), lambda a, b: _replaced(a, ([1, 2], [0, 1]), b),
+    _row("diagonal_scatter", pair(a=(3, 3), b=(3,)), lambda a, b: replaced(a, np.diag_indices(3), b)),
+    _row("diagonal_scatter", pair(b=(2,)), lambda a, b: replaced(a, ([1, 2], [0, 1]), b),
          lambda lib, a, b: a.diagonal_scatter(b, -1, 0, 1), variant="below"),
-    _row("select_scatter", pair(b=(4,)), lambda a, b: _replaced(a, -1, b), lambda lib, a, b: lib.select_scatter(a, b, 0, -1)),
-    _row("slice_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, 0:4:2], b),
+    _row("select_scatter", pair(b=(4,)), lambda a, b: replaced(a, -1, b), lambda lib, a, b: lib.select_scatter(a, b, 0, -1)),
+    _row("slice_scatter", pair(b=(3, 2)), lambda a, b: replaced(a, np.s_[:, 0:4:2], b),
          lambda lib, a, b: lib.slice_scatter(a, b, 1, 0, 4, 2)),
-    _row("slice_scatter", pair(b=(2, 4)), lambda a, b: _replaced(a, np.s_[1:], b),
+    _row("slice_scatter", pair(b=(2, 4)), lambda a, b: replaced(a, np.s_[1:], b),
          lambda lib, a, b: a.slice_scatter(b, start=1),
          variant="to the end"),
-    _row("as_strided_scatter", pair(a=(12,), b=(3,)), lambda a, b: _replaced(a, np.s_[1:8:3], b),
+    _row("as_strided_scatter", pair(a=(12,), b=(3,)), lambda a, b: replaced(a, np.s_[1:8:3], b),
          lambda lib, a, b: lib.as_strided_scatter(a, b, (3,), (3,), 1)),
 ]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.parity.suite import Raised, Suite
+from tests.parity.suite import Raised, Suite, error
 
 suite = Suite()
 
@@ -19,15 +19,6 @@ def linear(torch: Any, bias: bool = True) -> Any:
 def state(module: Any) -> Any:
     """Everything that pruning touches."""
     return (module.state_dict(), list(module._parameters), list(module._buffers), len(module._forward_pre_hooks))
-
-
-def error(function: Any, *args: Any, **keywords: Any) -> Any:
-    """The class of what a call raises."""
-    try:
-        function(*args, **keywords)
-    except Exception as raised:
-        return raised
-    return None
 
 
 # ---- the parametrisation ---------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def distinct(x: Array) -> Array:
     return x[tuple([slice(None) if stride else slice(1) for stride in x.strides])]
 
 
-def written_out(x: Array, shape: tuple[int, ...]) -> Array:
+def materialized(x: Array, shape: tuple[int, ...]) -> Array:
     """`x` as an array of `shape`, which has memory for each element."""
     if x.shape == shape:
         return x
@@ -38,4 +38,4 @@ def written_out(x: Array, shape: tuple[int, ...]) -> Array:
 def of_distinct(function: Callable[..., Array], *operands: Any) -> Array:
     """function(*operands), which broadcasts, for scalars and arrays some of which repeat elements."""
     shape = np.broadcast_shapes(*[np.shape(operand) for operand in operands])
-    return written_out(function(*[distinct(x) if isinstance(x, np.ndarray) else x for x in operands]), shape)
+    return materialized(function(*[distinct(x) if isinstance(x, np.ndarray) else x for x in operands]), shape)

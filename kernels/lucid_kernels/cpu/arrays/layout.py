@@ -75,15 +75,15 @@ row_chunk = jit_exact(rows_of_a_chunk)  # the same, called inside a parallel ker
 
 
 @jit_exact
-def stretches(inner: int, width: int) -> int:
-    """The number of stretches of `width` columns that `inner` columns make; called inside a parallel kernel."""
+def tiles(inner: int, width: int) -> int:
+    """The number of tiles of `width` columns that `inner` columns make; called inside a parallel kernel."""
     return (inner + width - 1) // width
 
 
 @jit_exact
-def stretch(index: int, inner: int, width: int) -> tuple[int, int, int]:
-    """Stretch `index` of the planes of an array (outer, C, inner): its plane, and its columns [start, stop)."""
-    count = stretches(inner, width)
+def tile(index: int, inner: int, width: int) -> tuple[int, int, int]:
+    """Tile `index` of the planes of an array (outer, C, inner): its plane, and its columns [start, stop)."""
+    count = tiles(inner, width)
     start = index % count * width
     return index // count, start, min(start + width, inner)
 
@@ -129,7 +129,7 @@ def common_rows(shape: tuple[int, ...], *arrays: tuple[tuple[int, ...], int]) ->
     return (inner, pitches) if min(pitches) >= 0 else None
 
 
-def lies_in_rows(x: Array) -> bool:
+def has_dense_rows(x: Array) -> bool:
     """Whether `x` is contiguous, or long rows of it are, each as far from the one before it."""
     return x.flags.c_contiguous or common_rows(x.shape, (x.strides, x.itemsize)) is not None
 

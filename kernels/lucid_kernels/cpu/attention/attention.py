@@ -25,7 +25,7 @@ from ..runtime.allocator import empty
 from ..simd.aligned import aligned, whole_vectors
 from ..simd.cpu_features import VECTOR_BYTES
 from .backward import backward
-from .decode import forward_few
+from .decode import forward_decode
 from .forward import forward
 from .tiles import KEYS, LOG2_E, QUERIES, layout, whole_runs
 
@@ -48,7 +48,7 @@ def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
     """The different masks (count, 1 or queries, keys) and the index of each head's; no indices without a mask.
 
     Both can be written, though nobody does: for arrays that can only be read, such as expanded ones, the kernels would be
-    compiled anew.
+    recompiled.
     """
     if mask is None:
         return _no_masks(q.dtype)
@@ -111,7 +111,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
                     *_masks(mask, q, keys), q.dtype.type(_scale(scale, mask)))
         rows = shift.reshape(batch * heads, queries), factor.reshape(batch * heads, queries)
         if few:
-            forward_few(*operands, layout(y)[1], powers, *rows)
+            forward_decode(*operands, layout(y)[1], powers, *rows)
         else:
             tasks = min(-(-_TASKS // (batch * heads)), -(-queries // QUERIES))  # more would prepare keys for no queries
             forward(*operands, is_causal, tasks, layout(y)[1], powers, *rows)

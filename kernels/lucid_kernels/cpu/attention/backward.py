@@ -12,7 +12,7 @@ from ..simd.copy_rows import copy_rows
 from ..simd.cpu_features import VECTOR_BYTES
 from .microkernels import fill_hidden
 from .prefetch import PER_ROW, add_rows, pending, prefetch_rows, rows_ahead
-from .products import add_seeing, add_seen, score_products
+from .products import add_visible, add_visible_transposed, score_products
 from .tiles import (
     BEHIND,
     KEYS,
@@ -84,9 +84,9 @@ def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile
         score_products(g, v_tile, gradients, rows, seen, v_tile.shape[0], visible, step, ahead)
     _score_gradients(scores, kept, gradients, rows, mask, has_mask, scale, visible, step, query, key, min(keys, seen + BEHIND),
                      shift[query:], dots[query:], slope, ahead)
-    add_seeing(scores, g, dv, seen, rows, visible, step)
-    add_seeing(gradients, q, dk, seen, rows, visible, step)
-    add_seen(gradients, k, dq[query:], rows, seen, visible, step, accumulate, ahead)
+    add_visible_transposed(scores, g, dv, seen, rows, visible, step)
+    add_visible_transposed(gradients, q, dk, seen, rows, visible, step)
+    add_visible(gradients, k, dq[query:], rows, seen, visible, step, accumulate, ahead)
 
 
 @jit_parallel

@@ -20,8 +20,8 @@ _LEAST = 1 << 17
 
 
 @jit_parallel
-def forward_few(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
-                mask: Any, mask_of: Any, scale: Any, y: Any, powers: Any, shift: Any, factor: Any) -> None:
+def forward_decode(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
+                   mask: Any, mask_of: Any, scale: Any, y: Any, powers: Any, shift: Any, factor: Any) -> None:
     """`y`, `powers`, `shift` and `factor` of `count` heads of queries without a causal mask; arguments as for `forward`."""
     repeats, has_mask, zero = heads // groups, mask_of.shape[0] > 0, shift.dtype.type(0)
     each = max(1, _LEAST // max(1, queries * keys * (width + v_width)))

@@ -12,7 +12,7 @@ from ..runtime.jit import jit, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
 from .microkernels import fill_hidden, row_maxima, scale_rows
 from .prefetch import PER_ROW, pending, prefetch_rows, rows_ahead
-from .products import add_seen, score_products
+from .products import add_visible, score_products
 from .tiles import (
     KEYS,
     LOG2_E,
@@ -99,8 +99,8 @@ def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is
         if key > 0:
             scale_rows(out, 0, rows, kept)
         for start in range(0, seen, KEYS):
-            add_seen(columns_from(scores, start), v[key + start :], out, rows, min(KEYS, seen - start), visible - start, step,
-                     key + start > 0, ahead)
+            add_visible(columns_from(scores, start), v[key + start :], out, rows, min(KEYS, seen - start), visible - start, step,
+                        key + start > 0, ahead)
 
 
 @jit_parallel

@@ -8,8 +8,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
-from ..simd.ir import Vectors, data_of, gep
+from ..runtime.intrinsic import I64, constant, intrinsic
+from ..simd.ir import Vectors, data_of, gep, splat_index
 from ..simd.pointer import lanes_of
 
 _SUMS = 4  # vectors that `weighted_sum` adds up side by side
@@ -26,13 +26,13 @@ def _over_rows(vectors: Vectors, width: Any, starts: list[list[Any]], first: Any
     totals = [cgutils.alloca_once(builder, vectors.type) for _ in starts]
     for total in totals:
         builder.store(first, total)
-    whole, rest = (divide(width, ir.Constant(I64, lanes)) for divide in (builder.udiv, builder.urem))
+    whole, rest = (divide(width, constant(lanes)) for divide in (builder.udiv, builder.urem))
     with cgutils.for_range(builder, whole) as loop:
-        j = builder.mul(loop.index, ir.Constant(I64, lanes))
+        j = builder.mul(loop.index, constant(lanes))
         for total, operands in zip(totals, starts):
             builder.store(step(builder.load(total), [vectors.load(gep(builder, p, j)) for p in operands]), total)
-    with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(I64, 0))):
-        j, mask = builder.mul(whole, ir.Constant(I64, lanes)), vectors.first(rest)
+    with builder.if_then(builder.icmp_unsigned("!=", rest, constant(0))):
+        j, mask = builder.mul(whole, constant(lanes)), vectors.first(rest)
         for total, operands in zip(totals, starts):
             values = step(builder.load(total), [vectors.load_masked(gep(builder, p, j), mask) for p in operands])
             builder.store(builder.select(mask, values, builder.load(total)), total)
@@ -58,7 +58,7 @@ def row_maxima(typing, scores, row, width, scale, maxima):
         pitch = cgutils.unpack_tuple(builder, context.make_array(kinds[0])(context, builder, arguments[0]).shape)[1]
         lanes = lanes_of(kinds[0])
         vectors = Vectors(builder, source.type.pointee, lanes)
-        starts = [[gep(builder, source, builder.mul(builder.add(row, ir.Constant(I64, r)), pitch))] for r in range(lanes)]
+        starts = [[gep(builder, source, builder.mul(builder.add(row, constant(r)), pitch))] for r in range(lanes)]
         factor = vectors.splat(scale)
         largest = _over_rows(vectors, width, starts, ir.Constant(vectors.type, [float("-inf")] * lanes),
                              lambda total, values: _larger(builder, builder.fmul(values[0], factor), total),
@@ -76,7 +76,7 @@ def row_dots(typing, a, a_pitch, b, b_pitch, width, dots):
     def emit(context, builder, signature, arguments):
         a, a_pitch, b, b_pitch, width, dots = arguments
         vectors = Vectors(builder, a.type.pointee, lanes_of(signature.args[0]))
-        starts = [[gep(builder, x, builder.mul(pitch, ir.Constant(I64, r))) for x, pitch in ((a, a_pitch), (b, b_pitch))]
+        starts = [[gep(builder, x, builder.mul(pitch, constant(r))) for x, pitch in ((a, a_pitch), (b, b_pitch))]
                   for r in range(vectors.type.count)]
         contract = ("contract",)
         sums = _over_rows(vectors, width, starts, vectors.zero,
@@ -118,10 +118,10 @@ def weighted_sum(typing, weights, factor, rows, pitch, width, total):
                 else:
                     vectors.store_masked(result, target, mask)
 
-        offsets = [ir.Constant(I64, number * lanes) for number in range(_SUMS)]
-        start = ir.Constant(I64, 0)
+        offsets = [constant(number * lanes) for number in range(_SUMS)]
+        start = constant(0)
         for part in (offsets, offsets[:1]):
-            size = ir.Constant(I64, len(part) * lanes)
+            size = constant(len(part) * lanes)
             stop = builder.mul(builder.udiv(width, size), size)
             with cgutils.for_range_slice(builder, start, stop, size, intp=I64) as (first, _):
                 columns(first, part, None)
@@ -143,10 +143,10 @@ def scale_rows(typing, rows, first, last, factors):
         width = cgutils.unpack_tuple(builder, context.make_array(kinds[0])(context, builder, arguments[0]).shape)[1]
         lanes = lanes_of(kinds[0])
         vectors = Vectors(builder, data.type.pointee, lanes)
-        one = ir.Constant(I64, 1)
+        one = constant(1)
         with cgutils.for_range_slice(builder, arguments[1], arguments[2], one, intp=I64) as (r, _):
             factor, start = vectors.splat(builder.load(gep(builder, factors, r))), builder.mul(r, width)
-            with cgutils.for_range_slice(builder, ir.Constant(I64, 0), width, ir.Constant(I64, lanes), intp=I64) as (j, _):
+            with cgutils.for_range_slice(builder, constant(0), width, constant(lanes), intp=I64) as (j, _):
                 target = gep(builder, data, start, j)
                 vectors.store(builder.fmul(vectors.load(target), factor), target)
         return context.get_dummy_value()
@@ -168,21 +168,17 @@ def fill_hidden(typing, scores, first, last, length, visible, step, seen, scale,
         data = data_of(context, builder, kind, scores)
         pitch = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, scores).shape)[1]
         lanes = lanes_of(kind)
-        vectors, i32 = Vectors(builder, data.type.pointee, lanes), ir.IntType(32)
-        indices = ir.VectorType(i32, lanes)
-        factor, fill, zero, one = vectors.splat(scale), vectors.splat(fill), ir.Constant(I64, 0), ir.Constant(I64, 1)
-
-        def splat(number):
-            first = builder.insert_element(ir.Constant(indices, ir.Undefined), builder.trunc(number, i32), ir.Constant(i32, 0))
-            return builder.shuffle_vector(first, ir.Constant(indices, ir.Undefined), ir.Constant(indices, [0] * lanes))
+        vectors = Vectors(builder, data.type.pointee, lanes)
+        lane = ir.Constant(ir.VectorType(ir.IntType(32), lanes), list(range(lanes)))
+        factor, fill, zero, one = vectors.splat(scale), vectors.splat(fill), constant(0), constant(1)
 
         with cgutils.for_range_slice(builder, first, last, one, intp=I64) as (r, _):
             count = builder.add(visible, builder.mul(r, step))
-            count = splat(builder.select(builder.icmp_signed("<", count, seen), count, seen))
+            count = splat_index(builder, builder.select(builder.icmp_signed("<", count, seen), count, seen), lanes)
             start = builder.mul(r, pitch)
-            with cgutils.for_range_slice(builder, zero, length, ir.Constant(I64, lanes), intp=I64) as (j, _):
+            with cgutils.for_range_slice(builder, zero, length, constant(lanes), intp=I64) as (j, _):
                 target = gep(builder, data, start, j)
-                shown = builder.icmp_signed("<", builder.add(splat(j), ir.Constant(indices, list(range(lanes)))), count)
+                shown = builder.icmp_signed("<", builder.add(splat_index(builder, j, lanes), lane), count)
                 vectors.store(builder.select(shown, builder.fmul(vectors.load(target), factor), fill), target)
         return context.get_dummy_value()
 
@@ -205,9 +201,9 @@ def keep_run(typing, run, rows, offset):
         pitch = cgutils.unpack_tuple(builder, context.make_array(kinds[1])(context, builder, arguments[1]).shape)[2]
         lanes = lanes_of(kinds[0])
         vectors = Vectors(builder, source.type.pointee, lanes)
-        later = builder.mul(pitch, ir.Constant(I64, _ROWS_LATER))
+        later = builder.mul(pitch, constant(_ROWS_LATER))
         target = gep(builder, target, arguments[2])
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, ir.Constant(I64, lanes), intp=I64) as (j, _):
+        with cgutils.for_range_slice(builder, constant(0), count, constant(lanes), intp=I64) as (j, _):
             vectors.prefetch(gep(builder, target, j, later))
             vectors.store(vectors.load(gep(builder, source, j)), gep(builder, target, j))
         return context.get_dummy_value()

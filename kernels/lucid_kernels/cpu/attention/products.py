@@ -29,7 +29,7 @@ def score_products(a: Any, b: Any, scores: Any, rows: int, seen: int, count: int
 
 
 @jit
-def add_seen(scores: Any, b: Any, c: Any, rows: int, seen: int, visible: int, step: int, accumulate: bool, ahead: Any) -> None:
+def add_visible(scores: Any, b: Any, c: Any, rows: int, seen: int, visible: int, step: int, accumulate: bool, ahead: Any) -> None:
     """c[:rows] = scores[:rows, :seen] @ b[:seen], or added to it with `accumulate`.
 
     What is hidden in the scores is 0.
@@ -43,7 +43,7 @@ def add_seen(scores: Any, b: Any, c: Any, rows: int, seen: int, visible: int, st
 
 
 @jit
-def add_seeing(scores: Any, b: Any, c: Any, seen: int, rows: int, visible: int, step: int) -> None:
+def add_visible_transposed(scores: Any, b: Any, c: Any, seen: int, rows: int, visible: int, step: int) -> None:
     """c[:seen] += scores[:rows, :seen].T @ b[:rows]; what is hidden in the scores is 0."""
     for column in range(0, c.shape[1], COLUMN_BLOCK_BYTES // c.itemsize):
         for row in range(0, seen, ROW_BLOCK):

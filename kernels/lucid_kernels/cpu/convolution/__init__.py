@@ -1,4 +1,4 @@
-"""Convolution of one to three dimensions, and its gradients.
+"""Convolution of one to three dimensions, and its gradients. Begin with `implementations`, the list of the algorithms.
 
 `conv2d`: the kernels for images.
 `implementations`, `problem`: which algorithm computes a layer, and what that depends on.
@@ -9,9 +9,9 @@
 `patch_embedding`: patches that do not overlap, as one product.
 `im2row`: a copy of the image for each column of taps.
 `channels_last`: bands of an image with neighbouring channels, for Winograd's transforms.
-`dilation_bands`: rows of the output that meet the same rows of taps.
+`dilation_bands`: output rows that use the same rows of taps.
 `image_batch`: where the images of a batch or the slices of a volume lie.
-`volume`: which slices of a volume meet.
+`volume`: which input slices each output slice reads.
 
 Winograd suits 3x3 taps with stride 1 and 16 channels or more, `depthwise` one input channel a group, `pointwise` 1x1 taps,
 `direct` the rest. Where the taps cover the whole image, a convolution is a product of matrices.

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 
 from ..arrays.layout import Array
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..runtime.jit import jit
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
@@ -22,11 +22,6 @@ from ..simd.transpose import transposed
 
 # Channels of a vector of float32.
 LANES = VECTOR_BYTES // 4
-
-
-def whole(channels: int) -> int:
-    """`channels` and what fills the last vector of them."""
-    return -(-channels // LANES) * LANES
 
 
 @functools.lru_cache(maxsize=64)
@@ -44,7 +39,7 @@ def offsets_of(rows: int, width: int, columns: int, left: int, channels: int) ->
 
 def vectors_of(builder: ir.IRBuilder, count: Any) -> Any:
     """A loop over 0, LANES, ... below `count`, as a context that gives its index first."""
-    return cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, ir.Constant(I64, LANES), intp=I64)
+    return cgutils.for_range_slice(builder, constant(0), count, constant(LANES), intp=I64)
 
 
 def _square(builder: ir.IRBuilder, vectors: Vectors, channels: Any, count: Any, body: Any) -> None:
@@ -54,9 +49,9 @@ def _square(builder: ir.IRBuilder, vectors: Vectors, channels: Any, count: Any, 
     none = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES)
     with vectors_of(builder, channels) as (channel, _), vectors_of(builder, count) as (pixel, _):
         there = vectors.first(builder.sub(count, pixel))
-        indices = [builder.add(channel, ir.Constant(I64, lane)) for lane in range(LANES)]
+        indices = [builder.add(channel, constant(lane)) for lane in range(LANES)]
         masks = [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in indices]
-        fits = [builder.icmp_signed("<=", builder.add(at, ir.Constant(I64, LANES)), length)
+        fits = [builder.icmp_signed("<=", builder.add(at, constant(LANES)), length)
                 for at, length in ((channel, channels), (pixel, count))]
         body(channel, pixel, masks, builder.and_(*fits))
 
@@ -77,7 +72,7 @@ def gather_band(typing, x, start, plane, channels, count, offsets, first, band):
 
         def body(channel, pixel, masks, _):
             source = gep(builder, x, start, builder.mul(channel, plane), pixel)
-            rows = [vectors.load_masked(gep(builder, source, builder.mul(plane, ir.Constant(I64, r))), mask)
+            rows = [vectors.load_masked(gep(builder, source, builder.mul(plane, constant(r))), mask)
                     for r, mask in enumerate(masks)]
             for j, column in enumerate(transposed(builder, rows)):
                 vectors.store(column, gep(builder, band, builder.load(gep(builder, offsets, first, pixel, j)), channel))
@@ -108,7 +103,7 @@ def scatter_band(typing, band, offsets, channels, count, y, start, plane):
         def body(channel, pixel, masks, whole):
             target = gep(builder, y, start, builder.mul(channel, plane), pixel)
             for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, offsets, channel, pixel), masks)):
-                vectors.store_reached(row, gep(builder, target, builder.mul(plane, ir.Constant(I64, r))), mask, whole)
+                vectors.store_reached(row, gep(builder, target, builder.mul(plane, constant(r))), mask, whole)
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()

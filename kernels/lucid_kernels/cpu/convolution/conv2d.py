@@ -31,7 +31,7 @@ def window_of(
     return Window(kh, kw, *stride, *padding, *dilation, out_height, out_width)
 
 
-def _met(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int) -> tuple[int, int]:
+def _valid_taps(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int) -> tuple[int, int]:
     """The first and the last of the taps along a dimension that meet any of `length` pixels, if one does; those between count."""
     first = max(0, -(((outputs - 1) * stride - padding) // dilation))
     last = min(taps, (length - 1 + padding) // dilation + 1)
@@ -48,8 +48,8 @@ def problem_of(
     """
     window = window_of(input_shape, weight_shape, stride, padding, dilation)
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
-    top, bottom = _met(input_shape[2], kh, sh, ph, dh, out_height)
-    left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
+    top, bottom = _valid_taps(input_shape[2], kh, sh, ph, dh, out_height)
+    left, right = _valid_taps(input_shape[3], kw, sw, pw, dw, out_width)
     fewer = window._replace(kh=bottom - top, kw=right - left, ph=ph - top * dh, pw=pw - left * dw)
     met = slice(None), slice(None), slice(top, bottom), slice(left, right)
     return image_problem(input_shape, weight_shape[0], groups, fewer, itemsize), met

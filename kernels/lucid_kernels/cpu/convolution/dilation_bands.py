@@ -48,7 +48,7 @@ def _split(window: Window, height: int) -> list[Band]:
 
 
 @functools.lru_cache(maxsize=256)
-def share_met(window: Window, height: int) -> float:
+def valid_share(window: Window, height: int) -> float:
     """The share of the products of all rows that is left; 1 without bands."""
     products = sum(bottom - top for top, bottom in _spans(window, height))
     return products / (window.kh * window.out_height) if _split(window, height) else 1
@@ -61,7 +61,7 @@ def bands_of(window: Window, height: int) -> tuple[Band, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def rows_met(window: Window, height: int) -> tuple[Band, ...]:
+def valid_rows(window: Window, height: int) -> tuple[Band, ...]:
     """Each row of taps with the output rows in which it meets pixels; nothing without bands."""
     spans = _spans(window, height) if _split(window, height) else []
     return tuple(Band(top, bottom, tap, tap + 1) for tap, (top, bottom) in enumerate(spans))

@@ -6,7 +6,7 @@ from ..arrays.window import Window
 from ..matmul import matmul
 from ..runtime import tuning
 from ..runtime.implementations import unmet
-from .im2row import thinned
+from .im2row import subsampled
 from .problem import Problem
 
 
@@ -56,5 +56,5 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int 
     if _covers(window, *x.shape[2:]):
         matmul.matmul(_flat(g).T, _flat(x), out=_flat(dweight))
     else:
-        x = x if g.shape[2:] == x.shape[2:] else thinned(x, window)
+        x = x if g.shape[2:] == x.shape[2:] else subsampled(x, window)
         matmul.matmul(_flat(g[0]), _flat(x[0]).T, out=_flat(dweight))

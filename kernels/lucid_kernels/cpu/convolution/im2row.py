@@ -151,22 +151,22 @@ def _copy_sparse(pixels, start, pitch, stride, copies, target, rows, out_width, 
 
 
 @jit_parallel
-def _thin(x, window, each, thinned):
-    """`thinned` (N * C, OH * OW) from x (N, C, H, W), for one tap; `each` channels at a time."""
-    channels, size = x.shape[1], thinned.shape[1]
+def _subsample(x, window, each, subsampled):
+    """`subsampled` (N * C, OH * OW) from x (N, C, H, W), for one tap; `each` channels at a time."""
+    channels, size = x.shape[1], subsampled.shape[1]
     parts = (channels + each - 1) // each
     for task in numba.prange(x.shape[0] * parts):
         n, first = task // parts, task % parts * each
         some = min(each, channels - first)
         row = n * channels + first
-        fill_copies(x, n, 1, first, some, window, 1, 0, window.out_height, size, thinned[row : row + some].reshape(-1))
+        fill_copies(x, n, 1, first, some, window, 1, 0, window.out_height, size, subsampled[row : row + some].reshape(-1))
 
 
-def thinned(x: Array, window: Window) -> Array:
+def subsampled(x: Array, window: Window) -> Array:
     """What a single tap meets of x (N, C, H, W): (N, C, OH, OW), zeros in the padding."""
     result = empty((*x.shape[:2], window.out_height, window.out_width), x.dtype)
     rows = result.reshape(x.shape[0] * x.shape[1], -1)
-    _thin(x, window, max(1, tuning.PARALLEL_FROM // rows.shape[1]), rows)
+    _subsample(x, window, max(1, tuning.PARALLEL_FROM // rows.shape[1]), rows)
     return result
 
 

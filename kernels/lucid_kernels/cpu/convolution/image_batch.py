@@ -64,7 +64,7 @@ def slices_of(source: Sizes, target: Sizes, met: tuple[tuple[int, ...], ...]) ->
                   np.ascontiguousarray(targets.T).reshape(-1), source[0] * math.gcd(*kinds.values()))
 
 
-def among_alike(together: int, samples: int, alike: int, least: int) -> int:
+def split_run(together: int, samples: int, alike: int, least: int) -> int:
     """`together` of `samples` images, or fewer, but `least`, which are parts of a run of `alike` ones.
 
     Slices that some of them meet are computed for all: twice the time for the input gradient of 3x3x3 taps with strides of 2.

@@ -14,7 +14,7 @@ from ..runtime.implementations import Implementations, anything, unmet
 from . import gemm, patch_embedding
 from .depthwise import channels, images, planes, selection
 from .depthwise import volumes as depthwise_volumes
-from .dilation_bands import rows_met
+from .dilation_bands import valid_rows
 from .direct import few_outputs, grad_input_strided, outer_grad_weight, parts
 from .direct import forward as direct
 from .direct import grad_weight as direct_grad_weight
@@ -77,12 +77,12 @@ def _sum_channels(g: Array, dbias: Array) -> None:
 
 
 def _bands_why_not(problem: Problem) -> str | None:
-    return unmet((bool(rows_met(problem.window, problem.height)), "no rows of taps that meet much padding"))
+    return unmet((bool(valid_rows(problem.window, problem.height)), "no rows of taps that meet much padding"))
 
 
 def _grad_weight_by_rows(g: Array, x: Array, window: Window, dweight: Array, groups: int) -> None:
     """Each row of taps with the rows of g in which it meets pixels."""
-    for band in rows_met(window, x.shape[2]):
+    for band in valid_rows(window, x.shape[2]):
         part, rows = empty((*dweight.shape[:2], 1, window.kw), dweight.dtype), contiguous(g[:, :, band.top : band.bottom])
         single = band.window(window)
         problem = image_problem(x.shape, g.shape[1], groups, single, x.itemsize)

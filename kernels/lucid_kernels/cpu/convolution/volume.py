@@ -13,7 +13,7 @@ Slices = tuple[Sizes, ...]
 
 
 @functools.lru_cache(maxsize=256)
-def slices_met(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int, turned: bool) -> Slices:
+def input_slices(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int, turned: bool) -> Slices:
     """The slices of the input that each slice of the output meets, for each tap of the depth, or -1; those of the output if
     `turned`.
     """

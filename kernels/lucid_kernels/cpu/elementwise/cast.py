@@ -34,7 +34,7 @@ def _truncate(x: Any, y: Any) -> None:
 
 @Chunked
 @jit_exact
-def _ask(x: Any, y: Any) -> None:
+def _to_bool(x: Any, y: Any) -> None:
     zero = x.dtype.type(0)
     for i in range(y.shape[0]):
         y[i] = x[i] != zero
@@ -50,7 +50,7 @@ def suits(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:
     """The C-contiguous `x` in a dtype that `suits`."""
     y = empty(x.shape, dtype)
-    loop = _convert if dtype.char in "fdil" else _ask if dtype.char == "?" else _truncate
+    loop = _convert if dtype.char in "fdil" else _to_bool if dtype.char == "?" else _truncate
     given, computed = (array.view(np.uint8) if array.dtype.char == "?" else array for array in (x, y))
     loop.run(given.ravel(), computed.ravel(), fresh=True)
     return y

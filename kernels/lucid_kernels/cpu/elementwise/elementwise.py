@@ -19,7 +19,7 @@ from lucid_kernels.naming import named
 
 from ..arrays.broadcast import of_distinct, repeats
 from ..arrays.half_precision import converts, round_to, upcast_half, widened
-from ..arrays.layout import HALVES, Array, contiguous, deliver, lies_in_rows, result
+from ..arrays.layout import HALVES, Array, contiguous, deliver, has_dense_rows, result
 from ..arrays.loops import Chunked
 from ..math import basic as math_basic
 from ..math.vector import AVAILABLE
@@ -274,7 +274,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
                     return computed
     elif arrays and arrays[0].dtype in HALVES and arrays[-1].dtype == arrays[0].dtype:  # NumPy's loops take 20 times as long
         dtype = arrays[0].dtype
-        if np.broadcast(a, b).size >= tuning.ARITHMETIC_HALVES_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
+        if np.broadcast(a, b).size >= tuning.ARITHMETIC_HALVES_FROM and converts(dtype) and all(map(has_dense_rows, arrays)):
             computed = _operation(name, a, b, out)
             if computed is not None:
                 return computed

@@ -21,7 +21,7 @@ from lucid_kernels.expression import Part, Program, plan
 
 from ..arrays import half_precision
 from ..arrays import loops as arrays_loops
-from ..arrays.broadcast import distinct, repeats, written_out
+from ..arrays.broadcast import distinct, materialized, repeats
 from ..arrays.layout import (
     HALVES,
     Array,
@@ -168,8 +168,8 @@ def _of_distinct(arrays: Sequence[Array | None], program: Program) -> Any:
     few: list[Any] = [array if array is None else distinct(array) for array in arrays]
     computed = fused(*few, program=program)
     if len(shapes) == 1:
-        return written_out(computed, shapes[0])
-    return tuple(map(written_out, computed, shapes))
+        return materialized(computed, shapes[0])
+    return tuple(map(materialized, computed, shapes))
 
 
 def _converts(dtype: Any) -> bool:

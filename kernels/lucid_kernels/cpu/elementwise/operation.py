@@ -39,7 +39,7 @@ def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) 
     """The result of an operation of formulas, or of a few: ``("maximum", "minimum")`` of three operands moves the first between
     the others. Their results have the dtype of the operands. `out` may be one of them.
 
-    Those are arrays of one floating dtype that lie in rows (`layout.lies_in_rows`), and scalars. None where rows are so short
+    Those are arrays of one floating dtype that lie in rows (`layout.has_dense_rows`), and scalars. None where rows are so short
     that a copy of a broadcast array would be read: NumPy's loops are as fast.
     """
     first: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]

@@ -184,7 +184,7 @@ def _from_half(source, target, room, factors, radices, size, scale, weight, like
 
 
 @jit_exact
-def _each(rows, size):
+def _rows_per_task(rows, size):
     """The rows of one iteration of a parallel loop, the same for all but the last."""
     tasks = max(1, rows * size // _SHARE)
     return (rows + tasks - 1) // tasks
@@ -194,7 +194,7 @@ def _each(rows, size):
 def _transform_rows(kind: int, source: int, target: int, rows: int, size: int, scale: float, weight: float,
                     radices: Any, factors: Any) -> None:
     """`rows` rows, one behind the other at an address, of `size` complex numbers or twice as many real ones."""
-    each = _each(rows, size)
+    each = _rows_per_task(rows, size)
     for task in numba.prange((rows + each - 1) // each):
         room = aligned_empty(6 * size + 2, factors)
         space, table = pointer(factors, room.ctypes.data), pointer(factors, factors.ctypes.data)
@@ -227,7 +227,7 @@ def _multiply(x, window, product, count):
 def _transform_windows(source: int, length: int, step: int, count: int, window: int, target: int, rows: int, size: int,
                        scale: float, radices: Any, factors: Any) -> None:
     """`count` windows, `step` apart, of each of the signals of `length` at an address, times those at another one."""
-    each = _each(rows, size)
+    each = _rows_per_task(rows, size)
     for task in numba.prange((rows + each - 1) // each):
         room = aligned_empty(8 * size + 2, factors)
         product, table = pointer(factors, room.ctypes.data), pointer(factors, factors.ctypes.data)

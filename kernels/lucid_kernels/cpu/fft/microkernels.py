@@ -17,9 +17,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
-from ..simd.ir import Vectors, gep
+from ..simd.ir import Vectors, gep, shuffle
 
 Complex = tuple[Any, Any]  # vectors of real and imaginary parts
 
@@ -60,8 +60,7 @@ class _ComplexVectors(Vectors):
 
     def backwards(self, number: Complex) -> Complex:
         """The lanes from the last to the first."""
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(self.type.count - 1, -1, -1)))
-        re, im = (self.builder.shuffle_vector(part, part, lanes) for part in number)
+        re, im = (shuffle(self.builder, part, part, range(self.type.count - 1, -1, -1)) for part in number)
         return re, im
 
     def transform(self, x: list[Complex]) -> list[Complex]:
@@ -142,7 +141,7 @@ def _vectors(builder: ir.IRBuilder, pointer: Any, most: int) -> _ComplexVectors:
 
 
 def _loop(builder: ir.IRBuilder, count: Any, step: int = 1) -> Any:
-    return cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, ir.Constant(I64, step), intp=I64)
+    return cgutils.for_range_slice(builder, constant(0), count, constant(step), intp=I64)
 
 
 @contextlib.contextmanager
@@ -151,13 +150,13 @@ def _vectors_of(builder: ir.IRBuilder, count: Any, vectors: _ComplexVectors, who
 
     To know that they fill `whole` vectors saves a tenth of the time of 64 elements.
     """
-    end = builder.sub(count, ir.Constant(I64, vectors.type.count))
+    end = builder.sub(count, constant(vectors.type.count))
     with _loop(builder, count, vectors.type.count) as (position, _):
         yield position if whole else builder.select(builder.icmp_signed("<", position, end), position, end)
 
 
 def _double(builder: ir.IRBuilder, count: Any) -> Any:
-    return builder.shl(count, ir.Constant(I64, 1))
+    return builder.shl(count, constant(1))
 
 
 def make_first(radix: int, most: int, whole: bool) -> Any:
@@ -171,19 +170,19 @@ def make_first(radix: int, most: int, whole: bool) -> Any:
         def emit(context, builder, signature, arguments):
             source, target, factors, size, sign = arguments
             vectors = _vectors(builder, source, most)
-            m = builder.udiv(size, ir.Constant(I64, radix))
+            m = builder.udiv(size, constant(radix))
             sign = vectors.splat(sign)
             with _vectors_of(builder, m, vectors, whole) as p:
                 x = []
                 for j in range(radix):
-                    position = builder.add(p, builder.mul(m, ir.Constant(I64, j)))
+                    position = builder.add(p, builder.mul(m, constant(j)))
                     re, im = vectors.load_pairs(gep(builder, source, _double(builder, position)))
                     x.append((re, builder.fmul(im, sign)))
                 y = vectors.transform(x)
                 for k in range(1, radix):
-                    here = gep(builder, factors, p, builder.mul(m, ir.Constant(I64, 2 * (k - 1))))
+                    here = gep(builder, factors, p, builder.mul(m, constant(2 * (k - 1))))
                     y[k] = vectors.times(y[k], vectors.load_apart(here, m))
-                position = gep(builder, target, builder.mul(p, ir.Constant(I64, radix)))
+                position = gep(builder, target, builder.mul(p, constant(radix)))
                 for part, start in enumerate((position, gep(builder, position, size))):
                     for v, row in enumerate(vectors.zipped([number[part] for number in y])):
                         vectors.store(row, gep(builder, start, v * vectors.type.count))
@@ -209,17 +208,17 @@ def make_middle(radix: int, most: int) -> Any:
             apart = builder.mul(s, m)
             with _loop(builder, m) as (p, _):
                 start = builder.mul(p, s)
-                turns = gep(builder, factors, builder.mul(p, ir.Constant(I64, 2 * (radix - 1))))
+                turns = gep(builder, factors, builder.mul(p, constant(2 * (radix - 1))))
                 turns = [vectors.splat_pair(gep(builder, turns, 2 * k)) for k in range(radix - 1)]
-                position = builder.mul(start, ir.Constant(I64, radix))
+                position = builder.mul(start, constant(radix))
                 with _vectors_of(builder, s, vectors, radix % 2 == 0) as q:
                     here = gep(builder, source, start, q)
-                    y = vectors.transform([vectors.load_apart(gep(builder, here, builder.mul(apart, ir.Constant(I64, j))), size)
+                    y = vectors.transform([vectors.load_apart(gep(builder, here, builder.mul(apart, constant(j))), size)
                                            for j in range(radix)])
                     y[1:] = [vectors.times(number, turn) for number, turn in zip(y[1:], turns)]
                     there = gep(builder, target, position, q)
                     for k, number in enumerate(y):
-                        vectors.store_apart(number, gep(builder, there, builder.mul(s, ir.Constant(I64, k))), size)
+                        vectors.store_apart(number, gep(builder, there, builder.mul(s, constant(k))), size)
             return context.get_dummy_value()
 
         return types.void(source, target, factors, integer, integer, integer), emit
@@ -235,15 +234,15 @@ def make_last(radix: int, most: int) -> Any:
         def emit(context, builder, signature, arguments):
             source, target, size, *scales = arguments
             vectors = _vectors(builder, source, most)
-            s = builder.udiv(size, ir.Constant(I64, radix))
+            s = builder.udiv(size, constant(radix))
             scales = [vectors.splat(scale) for scale in scales]
             with _vectors_of(builder, s, vectors, radix % 2 == 0) as q:
                 here, there = gep(builder, source, q), gep(builder, target, _double(builder, q))
-                y = vectors.transform([vectors.load_apart(gep(builder, here, builder.mul(s, ir.Constant(I64, j))), size)
+                y = vectors.transform([vectors.load_apart(gep(builder, here, builder.mul(s, constant(j))), size)
                                        for j in range(radix)])
                 for k, number in enumerate(y):
                     re, im = (builder.fmul(part, scale) for part, scale in zip(number, scales))
-                    vectors.store_pairs((re, im), gep(builder, there, builder.mul(s, ir.Constant(I64, 2 * k))))
+                    vectors.store_pairs((re, im), gep(builder, there, builder.mul(s, constant(2 * k))))
             return context.get_dummy_value()
 
         return types.void(source, target, types.int64, source.dtype, source.dtype), emit
@@ -264,10 +263,10 @@ def combine_halves(typing, source, target, factors, size, scale, sign):
     def emit(context, builder, signature, arguments):
         source, target, factors, size, scale, sign = arguments
         vectors = _vectors(builder, source, VECTOR_BYTES)
-        half = builder.lshr(size, ir.Constant(I64, 1))
+        half = builder.lshr(size, constant(1))
         scale, sign = vectors.splat(scale), vectors.splat(sign)
         with _vectors_of(builder, half, vectors) as k:
-            mirror = _double(builder, builder.sub(builder.sub(size, k), ir.Constant(I64, vectors.type.count - 1)))
+            mirror = _double(builder, builder.sub(builder.sub(size, k), constant(vectors.type.count - 1)))
             a = vectors.load_pairs(gep(builder, source, _double(builder, k)))
             re, im = vectors.backwards(vectors.load_pairs(gep(builder, source, mirror)))
             b = re, builder.fneg(im)

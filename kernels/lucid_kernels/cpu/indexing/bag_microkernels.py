@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
 
@@ -34,7 +34,7 @@ def sum_rows(typing, weight, indices, first, last, end, factors, weighted, y, st
         vectors = Vectors(builder, context.get_data_type(kind), VECTOR_BYTES // (kind.bitwidth // 8))
         lanes = vectors.type.count
         totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_VECTORS[0])]
-        one = ir.Constant(I64, 1)
+        one = constant(1)
 
         def row(i: Any) -> Any:
             return gep(builder, table.data, builder.mul(builder.load(gep(builder, indices, i)), width))
@@ -44,7 +44,7 @@ def sum_rows(typing, weight, indices, first, last, end, factors, weighted, y, st
             for total in totals[:count]:
                 builder.store(vectors.zero, total)
             with cgutils.for_range_slice(builder, first, last, one, intp=I64) as (i, _):
-                ahead = builder.add(i, ir.Constant(I64, _AHEAD))
+                ahead = builder.add(i, constant(_AHEAD))
                 ahead = gep(builder, row(builder.select(builder.icmp_signed("<", ahead, end), ahead, i)), column)
                 here = gep(builder, row(i), column)
                 factor = cgutils.alloca_once_value(builder, ir.Constant(vectors.type.element, 1.0))
@@ -61,9 +61,9 @@ def sum_rows(typing, weight, indices, first, last, end, factors, weighted, y, st
                 else:
                     vectors.store_masked(builder.load(total), target, mask)
 
-        column = ir.Constant(I64, 0)
+        column = constant(0)
         for count in _VECTORS:
-            block = ir.Constant(I64, count * lanes)
+            block = constant(count * lanes)
             whole = builder.sub(width, builder.srem(builder.sub(width, column), block))
             with cgutils.for_range_slice(builder, column, whole, block, intp=I64) as (at, _):
                 add_up(at, count, None)

@@ -17,7 +17,7 @@ _AHEAD = 8  # rows that are prefetched
 
 
 @jit_exact
-def _ask_for_row(weight, indices, i):
+def _prefetch_row(weight, indices, i):
     if i < indices.shape[0]:
         width = weight.shape[1] * weight.itemsize
         prefetch(weight.ctypes.data + indices[i] * width, width)
@@ -43,7 +43,7 @@ def _find_maxima(weight, indices, offsets, first, last, y):
         found = y[bag]
         found[:] = -1
         for i in range(offsets[bag], offsets[bag + 1]):
-            _ask_for_row(weight, indices, i + _AHEAD)
+            _prefetch_row(weight, indices, i + _AHEAD)
             index = indices[i]
             row, start = weight[np.uint64(index)], i == offsets[bag]
             for j in range(peaks.shape[0]):

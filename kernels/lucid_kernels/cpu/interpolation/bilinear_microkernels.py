@@ -11,13 +11,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
-from ..simd.ir import Vectors, data_of, gep
-
-
-def _shuffled(builder: ir.IRBuilder, a: Any, b: Any, lanes: list[int]) -> Any:
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+from ..simd.ir import Vectors, data_of, gep, shuffle
 
 
 def _sides(vectors: Vectors, row: Any, offsets: list[Any]) -> list[Any]:
@@ -27,8 +23,8 @@ def _sides(vectors: Vectors, row: Any, offsets: list[Any]) -> list[Any]:
     parts = [builder.load(builder.bitcast(gep(builder, row, offset), pair), align=vectors.alignment) for offset in offsets]
     while len(parts) > 2:
         whole = list(range(2 * parts[0].type.count))
-        parts = [_shuffled(builder, parts[at], parts[at + 1], whole) for at in range(0, len(parts), 2)]
-    return [_shuffled(builder, parts[0], parts[1], list(range(side, 2 * count, 2))) for side in (0, 1)]
+        parts = [shuffle(builder, parts[at], parts[at + 1], whole) for at in range(0, len(parts), 2)]
+    return [shuffle(builder, parts[0], parts[1], list(range(side, 2 * count, 2))) for side in (0, 1)]
 
 
 def _corners(vectors: Vectors, x: Any, offsets: Any, width: Any) -> list[Any]:
@@ -41,8 +37,8 @@ def _corners(vectors: Vectors, x: Any, offsets: Any, width: Any) -> list[Any]:
 def _for_points(context: Any, builder: Any, kind: Any, count: Any, emit: Any) -> None:
     """`emit(vectors, first, mask)` for the points of each vector; the mask has those below `count`."""
     vectors = Vectors(builder, context.get_data_type(kind), VECTOR_BYTES // (kind.bitwidth // 8))
-    step = ir.Constant(I64, vectors.type.count)
-    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (first, _):
+    step = constant(vectors.type.count)
+    with cgutils.for_range_slice(builder, constant(0), count, step, intp=I64) as (first, _):
         emit(vectors, first, vectors.first(builder.sub(count, first)))
 
 
@@ -61,7 +57,7 @@ def read_corners(typing, x, offsets, width, weights, pitch, count, y):
         def points(vectors: Vectors, first: Any, mask: Any) -> None:
             total = None
             for k, corner in enumerate(_corners(vectors, x, gep(builder, offsets, first), arguments[2])):
-                weight = vectors.load(gep(builder, weights, builder.mul(arguments[4], ir.Constant(I64, k)), first))
+                weight = vectors.load(gep(builder, weights, builder.mul(arguments[4], constant(k)), first))
                 product = builder.fmul(weight, corner, flags=("contract",))
                 total = product if total is None else builder.fadd(total, product, flags=("contract",))
             vectors.store_masked(total, gep(builder, y, first), mask)
@@ -83,7 +79,7 @@ def add_corner_products(typing, g, x, offsets, width, count, sums, pitch):
         def points(vectors: Vectors, first: Any, mask: Any) -> None:
             slope = vectors.load_masked(gep(builder, g, first), mask)
             for k, corner in enumerate(_corners(vectors, x, gep(builder, offsets, first), arguments[3])):
-                total = gep(builder, sums, builder.mul(arguments[6], ir.Constant(I64, k)), first)
+                total = gep(builder, sums, builder.mul(arguments[6], constant(k)), first)
                 product = builder.fmul(slope, corner, flags=("contract",))
                 vectors.store(builder.fadd(vectors.load(total), product, flags=("contract",)), total)
 

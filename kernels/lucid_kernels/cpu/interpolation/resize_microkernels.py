@@ -3,21 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
 from ..simd.strided import prefetch_line
 
 # Vectors of a row in registers at a time.
 _VECTORS = 4
-
-
-def _number(value: int) -> Any:
-    return ir.Constant(I64, value)
 
 
 def _weighted(vectors: Vectors, weight: Any, taps: Any, totals: list[Any], load: Any) -> None:
@@ -28,11 +23,11 @@ def _weighted(vectors: Vectors, weight: Any, taps: Any, totals: list[Any], load:
     builder = vectors.builder
     for total in totals:
         builder.store(vectors.zero, total)
-    with builder.if_then(builder.icmp_signed(">", taps, _number(0))):
+    with builder.if_then(builder.icmp_signed(">", taps, constant(0))):
         scale = vectors.splat(builder.load(weight))
-        for total, value in zip(totals, load(_number(0))):
+        for total, value in zip(totals, load(constant(0))):
             builder.store(builder.fmul(scale, value), total)
-        with cgutils.for_range_slice(builder, _number(1), taps, _number(1), intp=I64) as (k, _):
+        with cgutils.for_range_slice(builder, constant(1), taps, constant(1), intp=I64) as (k, _):
             scale = vectors.splat(builder.load(gep(builder, weight, k)))
             for total, value in zip(totals, load(k)):
                 vectors.add_product(total, value, scale)
@@ -58,14 +53,14 @@ def weigh_rows(typing, x, start, pitch, weights, first, taps, y, target, width):
         def source(k: Any, j: Any) -> Any:
             return gep(builder, x, builder.mul(k, pitch), j)
 
-        block = _number(_VECTORS * lanes)
+        block = constant(_VECTORS * lanes)
         whole = builder.sub(width, builder.srem(width, block))
-        with cgutils.for_range_slice(builder, _number(0), whole, block, intp=I64) as (j, _):
-            columns = [builder.add(j, _number(v * lanes)) for v in range(_VECTORS)]
+        with cgutils.for_range_slice(builder, constant(0), whole, block, intp=I64) as (j, _):
+            columns = [builder.add(j, constant(v * lanes)) for v in range(_VECTORS)]
             _weighted(vectors, weights, taps, totals, lambda k: [vectors.load(source(k, column)) for column in columns])
             for column, total in zip(columns, totals):
                 vectors.store(builder.load(total), gep(builder, y, column))
-        with cgutils.for_range_slice(builder, whole, width, _number(lanes), intp=I64) as (j, _):
+        with cgutils.for_range_slice(builder, whole, width, constant(lanes), intp=I64) as (j, _):
             mask = vectors.first(builder.sub(width, j))
             _weighted(vectors, weights, taps, totals[:1], lambda k: [vectors.load_masked(source(k, j), mask)])
             vectors.store_masked(builder.load(totals[0]), gep(builder, y, j), mask)
@@ -90,12 +85,12 @@ def weigh_columns(typing, x, starts, counts, weights, step, y, later):
         total = cgutils.alloca_once(builder, vectors.type)
         with cgutils.for_range(builder, count) as loop:
             j = loop.index
-            prefetch_line(builder, builder.add(arguments[6], builder.mul(j, _number(VECTOR_BYTES))), write=True)
-            source = gep(builder, x, builder.mul(builder.load(gep(builder, starts, j)), _number(lanes)))
+            prefetch_line(builder, builder.add(arguments[6], builder.mul(j, constant(VECTOR_BYTES))), write=True)
+            source = gep(builder, x, builder.mul(builder.load(gep(builder, starts, j)), constant(lanes)))
             weight, taps = gep(builder, weights, builder.mul(j, arguments[4])), builder.load(gep(builder, counts, j))
             _weighted(vectors, weight, taps, [total],
-                      lambda k: [vectors.load(gep(builder, source, builder.mul(k, _number(lanes))))])
-            vectors.store(builder.load(total), gep(builder, y, builder.mul(j, _number(lanes))))
+                      lambda k: [vectors.load(gep(builder, source, builder.mul(k, constant(lanes))))])
+            vectors.store(builder.load(total), gep(builder, y, builder.mul(j, constant(lanes))))
         return context.get_dummy_value()
 
     return signature, emit

@@ -149,7 +149,7 @@ def _determinants_parallel(a, each, y):
         _determinants_of_some(a, task * each, min(a.shape[0], (task + 1) * each), y)
 
 
-def _each(a: Array, columns: int) -> int:
+def _matrices_per_task(a: Array, columns: int) -> int:
     work = a.shape[-1] ** 2 * (a.shape[-1] + columns)
     return -(-max(1, _SHARE // work) // _LANES) * _LANES
 
@@ -162,7 +162,7 @@ def solve(a: Array, b: Array | None) -> tuple[Array, Array]:
     n, columns = a.shape[-1], a.shape[-1] if b is None else b.shape[-1]
     flat, given = (contiguous(array).reshape(-1, *array.shape[-2:]) for array in (a, a if b is None else b))
     y, info = empty((len(flat), n, columns), a.dtype), np.empty(len(flat), np.int32)
-    _solve_parallel(flat, given, b is None, _each(a, columns), y, info)
+    _solve_parallel(flat, given, b is None, _matrices_per_task(a, columns), y, info)
     return y.reshape(*a.shape[:-1], columns), info.reshape(a.shape[:-2])
 
 
@@ -170,5 +170,5 @@ def determinants(a: Array) -> Array:
     """The determinants (...) of matrices (..., n, n), float32 or float64: products of pivots."""
     flat = contiguous(a).reshape(-1, *a.shape[-2:])
     y = empty((len(flat),), a.dtype)
-    _determinants_parallel(flat, _each(a, 0), y)
+    _determinants_parallel(flat, _matrices_per_task(a, 0), y)
     return y.reshape(a.shape[:-2])

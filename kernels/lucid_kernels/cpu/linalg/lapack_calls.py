@@ -55,7 +55,7 @@ def _call(typing_context: Any, routine: Any, addresses: Any, steps: Any, matrix:
 
 
 @jit_parallel
-def _each(routine: Any, addresses: Any, steps: Any, count: Any, share: Any) -> None:
+def _call_each(routine: Any, addresses: Any, steps: Any, count: Any, share: Any) -> None:
     """Call the routine for each of `count` matrices, `share` of them in one iteration."""
     for i in numba.prange((count + share - 1) // share):
         task = np.int64(i)
@@ -74,7 +74,7 @@ def run(routine: int, arguments: Sequence[Argument], count: int, work: int) -> N
         steps.append(step)
     rest = _ARGUMENTS - len(kept)
     with openblas.one_thread:
-        _each(routine, (*map(address_of, kept), *(1,) * rest), (*steps, *(0,) * rest), count, share)
+        _call_each(routine, (*map(address_of, kept), *(1,) * rest), (*steps, *(0,) * rest), count, share)
 
 
 @functools.cache

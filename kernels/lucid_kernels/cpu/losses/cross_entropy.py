@@ -9,8 +9,8 @@ For a row x of C logits, its softmax p, target t, class weights w (1 where there
 zero gradient, as in PyTorch. An ignored row has loss 0 and gradient 0, or NaN where its logits have no probabilities: a NaN or
 +inf among them, or nothing but -inf.
 
-The array is seen as (N, C, S). With S == 1 a row is contiguous; otherwise a kernel takes one n and a stretch of S at a
-time and runs along that stretch. The sum over rows is taken in float64 in memory order.
+The array is seen as (N, C, S). With S == 1 a row is contiguous; otherwise a kernel takes one n and a tile of S at a
+time and runs along that tile. The sum over rows is taken in float64 in memory order.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import numba
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import GRAIN, Array, contiguous, deliver, outputs, result
+from ..arrays.layout import GRAIN, Array, contiguous, deliver, outputs, result, tile, tiles
 from ..math import basic as math_basic
 from ..runtime import tuning
 from ..runtime.jit import jit, jit_parallel
 from ..simd.nontemporal import fence, stream_row, streams_rows
 from ..simd.reduce import maximum_of
 
-# The stretch of S that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
-_STRETCH = 512
+# The tile of S that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
+_TILE = 512
 
 
 @jit
@@ -143,7 +143,7 @@ def _rows(
 
 
 @jit
-def _stretch(
+def _tile(
     x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float,
     with_grad: bool, start: int, stop: int,
 ) -> None:  # fmt: skip
@@ -220,15 +220,12 @@ def _planes(
     x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
 ) -> None:
     """x and grad (N, C, S), target and losses (N, S); without a gradient, grad is (0, C, S)."""
-    size = x.shape[2]
-    stretches = (size + _STRETCH - 1) // _STRETCH
     with_grad = grad.size > 0
-    for i in numba.prange(x.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _stretch(
+    for i in numba.prange(x.shape[0] * tiles(x.shape[2], _TILE)):
+        n, start, stop = tile(i, x.shape[2], _TILE)
+        _tile(
             x[n], target[n], weight, losses[n], grad[n if with_grad else 0], ignore_index, smoothing, scale, with_grad,
-            start, min(start + _STRETCH, size),
+            start, stop,
         )  # fmt: skip
 
 

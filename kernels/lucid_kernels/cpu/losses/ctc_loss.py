@@ -200,13 +200,13 @@ def _step_back(
     for i in range(size + 1):
         ends_m[1, i], ends_k[1, i] = _product(ends_m[0, i], ends_k[0, i], blank_m, blank_k)
     _times(share_m, share_k, later_m[0], later_k[0], later_m[1], later_k[1])
-    _either(ends_m[1], ends_k[1], later_m[1], later_k[1], ends_m[0], ends_k[0])
-    _either(ends_m[1, 1:], ends_k[1, 1:], later_m[1], later_k[1], later_m[0, :size], later_k[0, :size])
+    _sums(ends_m[1], ends_k[1], later_m[1], later_k[1], ends_m[0], ends_k[0])
+    _sums(ends_m[1, 1:], ends_k[1, 1:], later_m[1], later_k[1], later_m[0, :size], later_k[0, :size])
     _or_next(skips[1:], later_m[1, 1:], later_k[1, 1:], later_m[0], later_k[0])
 
 
 @jit_exact
-def _either(a_m: Any, a_k: Any, b_m: Any, b_k: Any, m: Any, k: Any) -> None:
+def _sums(a_m: Any, a_k: Any, b_m: Any, b_k: Any, m: Any, k: Any) -> None:
     for i in range(m.shape[0]):
         m[i], k[i] = _sum(a_m[i], a_k[i], b_m[i], b_k[i])
 

@@ -183,7 +183,7 @@ def why_not(problem: Problem) -> str | None:
     return unmet(
         (WHOLE_VECTORS, "no vectors of AVX2 or AVX-512"),
         (problem.is_real, "complex numbers"),
-        (problem.right[1] >= tuning.BLOCKED_FEWEST_COLUMNS or not problem.rows_lie, "few columns, whose rows are contiguous"),
+        (problem.right[1] >= tuning.BLOCKED_FEWEST_COLUMNS or not problem.has_contiguous_rows, "few columns, contiguous rows"),
     )
 
 

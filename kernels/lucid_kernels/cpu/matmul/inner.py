@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..runtime.jit import jit
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
@@ -37,7 +36,7 @@ def _block_product(transposed: bool) -> Any:
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, b.type.pointee, lanes)
         totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROW_BLOCK)]
-        rows = [builder.add(row, ir.Constant(I64, r)) for r in range(ROW_BLOCK)]
+        rows = [builder.add(row, constant(r)) for r in range(ROW_BLOCK)]
         targets = [gep(builder, c, builder.mul(r, c_pitch), column) for r in rows]
         for line in totals:
             for total in line:
@@ -46,7 +45,7 @@ def _block_product(transposed: bool) -> Any:
             starts = [gep(builder, a, row, r) for r in range(ROW_BLOCK)]
         else:
             starts = [gep(builder, a, builder.mul(r, a_pitch)) for r in rows]
-        with cgutils.for_range_slice(builder, first, last, ir.Constant(I64, 1), intp=I64) as (index, _):
+        with cgutils.for_range_slice(builder, first, last, constant(1), intp=I64) as (index, _):
             source = gep(builder, b, builder.mul(index, b_pitch), column)
             values = [gep(builder, source, v * lanes) for v in range(VECTORS)]
             step = builder.mul(index, a_pitch) if transposed else index

@@ -152,11 +152,11 @@ def _not_shared(problem: Problem) -> str | None:
     if not problem.are_matrices or not problem.fits:
         return "no matrices"
     (m, k), n = problem.left, problem.right[1]
-    columns_lie = problem.right_strides[0] == problem.item
-    turned = columns_lie and (m <= tuning.SHARED_FEW_ROWS or problem.left_strides[1] == problem.item)
+    has_contiguous_columns = problem.right_strides[0] == problem.item
+    turned = has_contiguous_columns and (m <= tuning.SHARED_FEW_ROWS or problem.left_strides[1] == problem.item)
     # With contiguous columns, or of one step.
     rather_outer = not problem.bias and n >= tuning.FEW_STEPS_SHORTEST_ROW and m * n >= tuning.FEW_STEPS_PAST_CACHES_FROM
-    few_steps = problem.dtype.kind != "c" and (not rather_outer if k == 1 else columns_lie)
+    few_steps = problem.dtype.kind != "c" and (not rather_outer if k == 1 else has_contiguous_columns)
     few_steps = few_steps and k <= tuning.FEW_STEPS and m * n >= tuning.FEW_STEPS_FROM
     least = tuning.SHARED_TURNED_FROM if turned else tuning.SHARED_FROM
     large = k > 1 and m * k * n > tuning.OPENBLAS_THREADS_FROM and m * k * n >= least

@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, gep, unrolled
 
@@ -42,11 +42,11 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, pr
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, a.type.pointee, lanes)
             last = vectors.between((vector_count - 1) * lanes, columns)
-            whole = builder.or_(free, builder.icmp_signed("==", columns, ir.Constant(I64, vector_count * lanes)))
-            limit = builder.sub(rows, ir.Constant(I64, 1))
+            whole = builder.or_(free, builder.icmp_signed("==", columns, constant(vector_count * lanes)))
+            limit = builder.sub(rows, constant(1))
 
             def lines(start, step):
-                indices = (ir.Constant(I64, r) for r in range(row_count))
+                indices = (constant(r) for r in range(row_count))
                 reached = (builder.select(builder.icmp_signed("<", row, limit), row, limit) for row in indices)
                 return [gep(builder, start, builder.mul(row, step)) for row in reached]
 
@@ -56,16 +56,16 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, pr
 
             def prefetch(index):
                 """A line of each row of the next block in turn; read to the L2 cache, as L1 may have room for one block."""
-                row = builder.add(builder.urem(index, ir.Constant(I64, row_count)), ir.Constant(I64, row_count))
-                line = builder.mul(builder.and_(index, ir.Constant(I64, -lanes)), depth_step)
+                row = builder.add(builder.urem(index, constant(row_count)), constant(row_count))
+                line = builder.mul(builder.and_(index, constant(-lanes)), depth_step)
                 vectors.prefetch(gep(builder, a, builder.mul(row, row_step), line), write=False, level=2)
-                vector = builder.urem(builder.udiv(index, ir.Constant(I64, row_count)), ir.Constant(I64, vector_count))
-                vectors.prefetch(gep(builder, c, builder.mul(row, c_pitch), builder.mul(vector, ir.Constant(I64, lanes))))
+                vector = builder.urem(builder.udiv(index, constant(row_count)), constant(vector_count))
+                vectors.prefetch(gep(builder, c, builder.mul(row, c_pitch), builder.mul(vector, constant(lanes))))
 
             starts, targets = lines(a, row_step), lines(c, c_pitch)
             totals = [[cgutils.alloca_once_value(builder, vectors.zero) for _ in range(vector_count)] for _ in range(row_count)]
 
-            line_slot, step_slot = (cgutils.alloca_once_value(builder, x) for x in (b, ir.Constant(I64, 0)))
+            line_slot, step_slot = (cgutils.alloca_once_value(builder, x) for x in (b, constant(0)))
 
             def multiply_step(_):
                 line, step = builder.load(line_slot), builder.load(step_slot)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import constant, intrinsic
 from ..runtime.jit import jit, jit_inline
 from ..simd.cpu_features import PREFETCH_WITHIN, VECTOR_BYTES
 from ..simd.ir import Vectors, gep, unrolled
@@ -71,14 +70,11 @@ def _make_multiply(row_count: int, columns: int) -> Any:
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, a.type.pointee, lanes)
 
-            def number(value):
-                return ir.Constant(I64, value)
-
             def rows(start, step):
-                return [gep(builder, start, builder.mul(step, number(r))) for r in range(row_count)]
+                return [gep(builder, start, builder.mul(step, constant(r))) for r in range(row_count)]
 
             def multiply_step(step):
-                source = gep(builder, b, builder.mul(step, number(columns * lanes)))
+                source = gep(builder, b, builder.mul(step, constant(columns * lanes)))
                 values = [vectors.load(gep(builder, source, v * lanes)) for v in range(columns)]
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(gep(builder, start, step)))
@@ -87,25 +83,25 @@ def _make_multiply(row_count: int, columns: int) -> Any:
 
             def prefetch(step):
                 """Of many lines at once the processor drops some, and the others keep it from reading what it needs at once."""
-                line = builder.udiv(builder.mul(step, pace), number(EACH_STEP))
+                line = builder.udiv(builder.mul(step, pace), constant(EACH_STEP))
                 place = builder.mul(line, later_step)
                 if _IS_WIDE:  # a step of a panel is two lines
-                    half = builder.mul(builder.and_(line, number(1)), number((columns - 1) * lanes))
-                    place = builder.add(builder.mul(builder.lshr(line, number(1)), later_step), half)
+                    half = builder.mul(builder.and_(line, constant(1)), constant((columns - 1) * lanes))
+                    place = builder.add(builder.mul(builder.lshr(line, constant(1)), later_step), half)
                 vectors.prefetch(gep(builder, later, place), write=False, level=2)
                 if _IS_WIDE and PREFETCH_WITHIN:
-                    ask_next(step)
+                    prefetch_next(step)
 
-            def ask_next(step):
+            def prefetch_next(step):
                 """For a line of what the next block of rows writes, and for one of what it reads.
 
                 What is read goes to the L2 cache: rows may lie 4 KiB apart, where the L1 cache has room for those of one block
                 only.
                 """
-                row = builder.add(builder.and_(step, number(row_count - 1)), number(row_count))
-                vector = builder.and_(builder.udiv(step, number(row_count)), number(columns - 1))
-                vectors.prefetch(gep(builder, c, builder.mul(row, pitch), builder.mul(vector, number(lanes))))
-                line = builder.and_(step, number(-lanes))
+                row = builder.add(builder.and_(step, constant(row_count - 1)), constant(row_count))
+                vector = builder.and_(builder.udiv(step, constant(row_count)), constant(columns - 1))
+                vectors.prefetch(gep(builder, c, builder.mul(row, pitch), builder.mul(vector, constant(lanes))))
+                line = builder.and_(step, constant(-lanes))
                 vectors.prefetch(gep(builder, a, builder.mul(row, line_step), line), write=False, level=2)
 
             totals = [[cgutils.alloca_once_value(builder, vectors.zero) for _ in range(columns)] for _ in range(row_count)]

@@ -60,12 +60,12 @@ class Problem(NamedTuple):
         return self.dtype.itemsize
 
     @property
-    def columns_lie(self) -> bool:
+    def has_contiguous_columns(self) -> bool:
         """Whether the columns of the right matrix are contiguous, after `with_unit_steps`."""
         return self.right_strides[0] == self.item and any(unit_steps(self.right, self.right_strides, self.item))
 
     @property
-    def rows_lie(self) -> bool:
+    def has_contiguous_rows(self) -> bool:
         """The same of its rows."""
         rows, columns = unit_steps(self.right, self.right_strides, self.item)
         return self.right_strides[1] == self.item if rows or columns else True

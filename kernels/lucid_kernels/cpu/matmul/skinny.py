@@ -53,7 +53,7 @@ def why_not(problem: Problem) -> str | None:
     rows, depth = problem.left
     return unmet(
         (problem.is_real, "complex numbers"),
-        (problem.columns_lie, "the columns of the right matrix are not contiguous"),
+        (problem.has_contiguous_columns, "the columns of the right matrix are not contiguous"),
         (rows <= min(tuning.SKINNY_MOST_ROWS, depth // tuning.SKINNY_STEPS_OF_A_ROW), "many rows, or few steps for each"),
     )
 

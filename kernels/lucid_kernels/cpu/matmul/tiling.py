@@ -4,6 +4,8 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
+from lucid_kernels.integers import round_up
+
 from ..simd.cpu_features import VECTOR_BYTES
 from .microkernels import MOST_VECTORS
 
@@ -65,14 +67,10 @@ class Operands(NamedTuple):
         return self.right[1] != self.itemsize or (self.right[0] >= _FAR_COLUMNS and self.m >= _OFTEN)
 
 
-def _up(length: int, side: int) -> int:
-    return -(-length // side) * side
-
-
 def _sides(length: int, unit: int, most: int) -> list[int]:
     """Lengths of the parts, multiples of `unit`, in which `length` may be cut."""
     parts = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, *(-(-length // (most >> halved)) for halved in range(4))}
-    return sorted({side for part in parts if (side := _up(-(-length // part), unit)) <= most})
+    return sorted({side for part in parts if (side := round_up(-(-length // part), unit)) <= most})
 
 
 def _best(operands: Operands, turned: bool, threads: int) -> tuple[float, Plan]:
@@ -87,7 +85,7 @@ def _best(operands: Operands, turned: bool, threads: int) -> tuple[float, Plan]:
     for rows in _sides(m, lanes, longest):
         for columns in _sides(n, lanes, widest):
             tiles = -(-m // rows) * -(-n // columns)
-            computed = _up(min(rows, m), FEW_ROWS) * max(_up(min(columns, n), lanes), _LEAST_VECTORS * lanes)
+            computed = round_up(min(rows, m), FEW_ROWS) * max(round_up(min(columns, n), lanes), _LEAST_VECTORS * lanes)
             tile = k * (computed * _PRODUCT + rows * row_cost + columns * column_cost) + (computed * _TURNED if turned else 0)
             time = (-(-tiles // threads) + (_WAITING if threads > 1 else 0)) * (tile * item / 4 + _TILE)
             if best is None or time < best[0]:

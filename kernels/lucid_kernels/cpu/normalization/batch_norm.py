@@ -3,7 +3,7 @@
 Channels must be walked along contiguous memory: `implementations` chooses how. `batch_norm_planes` takes (N, C, S) and runs
 along S, `batch_norm_2d` a large (N, C) and runs along a block of channels. A small (N, C) is copied to (1, C, N).
 
-Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
+Statistics are summed around a shift, of (N, C, S) in the dtype of x within tiles and in float64 across them, of (N, C) in
 float64: so float32 inputs with a large mean stay exact. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations

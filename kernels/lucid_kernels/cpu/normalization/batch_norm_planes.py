@@ -33,18 +33,18 @@ from .channel_parameters import MEAN, finish, finish_grad, move_infinities, rest
 
 
 @jit_exact
-def _at_once(x):
+def _channels_per_pass(x):
     """How many neighbouring channels of x (N, C, S) a pass takes: RUN bytes of a sample, but a quarter of them at most."""
     _, channels, length = x.shape
     return max(1, min(RUN // (length * x.itemsize), channels // 4))
 
 
 @jit_exact
-def _each_of(x):
+def _channels_per_task(x):
     """How many channels of x (N, C, S) a thread takes at least: all of a small array, which is not worth a launch."""
     if 2 * x.size * x.itemsize < tuning.PARALLEL_BYTES:
         return x.shape[1]
-    return max(_at_once(x), x.shape[1] * GRAIN // x.size)
+    return max(_channels_per_pass(x), x.shape[1] * GRAIN // x.size)
 
 
 @jit_exact
@@ -116,7 +116,7 @@ def forward(x, residual, parameters, training, relu, momentum, eps, y, stream):
     `parameters` has the rows of `channel_parameters`: weight, bias and the old running statistics are read, the others are
     written; with None for `training` mean and rstd are read, and nothing is written.
     """
-    channels, each, step = x.shape[1], _each_of(x), _at_once(x)
+    channels, each, step = x.shape[1], _channels_per_task(x), _channels_per_pass(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
@@ -158,7 +158,7 @@ def gradient(g, x, y, parameters, training, relu, dx, gm, stream):
 
     With None for `training` mean and rstd are constants. y is the result, None like gm without a residual.
     """
-    channels, each, step = x.shape[1], _each_of(x), _at_once(x)
+    channels, each, step = x.shape[1], _channels_per_task(x), _channels_per_pass(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64
+from ..runtime.intrinsic import I64, constant
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, gep
 from ..simd.nontemporal import streamed
@@ -27,8 +27,8 @@ _HALF = 1 << 19
 # Vectors of a step of sums, each with sums of its own: an addition takes 3 or 4 cycles.
 _STEP = 2
 # Vectors whose lanes are summed in their own dtype before float64 takes over: each lane adds a dozen elements or two.
-_STRETCH = 16 * _STEP
-_NONE, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
+_TILE = 16 * _STEP
+_NONE, _ONE = constant(0), constant(1)
 #: Bytes of the memory for the sums of a channel: two vectors of float64 for the lanes of float32, and two of float32.
 SUM_BYTES = 6 * VECTOR_BYTES
 
@@ -55,16 +55,16 @@ class Channels:
         if backwards:
             self.start = builder.add(self.start, builder.mul(builder.sub(self.samples, _ONE), self.pitch))
             self.pitch = builder.neg(self.pitch)
-        long = builder.icmp_signed(">", self.length, ir.Constant(I64, _LONG // self.size))
+        long = builder.icmp_signed(">", self.length, constant(_LONG // self.size))
         # The rows of one sample follow each other, and a pitch further on is other memory: that took 1.2 times as long.
         alone = builder.icmp_signed("==", self.samples, _ONE)
-        near = builder.select(alone, ir.Constant(I64, RUN // self.size), self.pitch)
-        self.ahead = builder.select(long, ir.Constant(I64, (-RUN if backwards else RUN) // self.size), near)
+        near = builder.select(alone, constant(RUN // self.size), self.pitch)
+        self.ahead = builder.select(long, constant((-RUN if backwards else RUN) // self.size), near)
 
     def parameters(self, pointer: Any, channel: Any, *rows: int) -> list[Any]:
         """Vectors of the parameters of a channel, which are in some rows of a matrix (., C)."""
         builder, column = self.builder, self.builder.add(self.first, channel)
-        pointers = (gep(builder, pointer, builder.mul(self.all, ir.Constant(I64, row)), column) for row in rows)
+        pointers = (gep(builder, pointer, builder.mul(self.all, constant(row)), column) for row in rows)
         return [self.vectors.splat(builder.load(place)) for place in pointers]
 
     def load(self, pointer: Any, at: Any, mask: Any) -> Any:
@@ -101,7 +101,7 @@ class Channels:
         builder = self.builder
         following = self._following()
         # A view of bytes can have elements at other addresses than multiples of their size: then no vector is aligned.
-        misplaced = builder.and_(builder.ptrtoint(target, I64), ir.Constant(I64, self.size - 1))
+        misplaced = builder.and_(builder.ptrtoint(target, I64), constant(self.size - 1))
         stream = builder.and_(stream, builder.icmp_unsigned("==", misplaced, _NONE))
         with cgutils.for_range(builder, self.samples) as sample:
             first = builder.add(self.start, builder.mul(sample.index, self.pitch))
@@ -111,7 +111,7 @@ class Channels:
                 head = builder.select(stream, self._to_boundary(gep(builder, target, start)), _NONE)
                 self._fill_part(target, start, head, value)
                 start, length = builder.add(start, head), builder.sub(self.length, head)
-                whole = builder.and_(length, ir.Constant(I64, -self.lanes))
+                whole = builder.and_(length, constant(-self.lanes))
                 with builder.if_else(stream) as (then, otherwise):
                     with then, self._steps(start, whole) as at:
                         if read is not None:
@@ -125,19 +125,19 @@ class Channels:
     def _following(self) -> Any:
         """How far away the channels that follow are; 0 if the L2 cache has no room for them beside these ones."""
         builder, run = self.builder, self.builder.mul(self.channels, self.length)
-        size = builder.mul(builder.mul(run, self.samples), ir.Constant(I64, self.size))
-        return builder.select(builder.icmp_signed("<=", size, ir.Constant(I64, _HALF)), run, _NONE)
+        size = builder.mul(builder.mul(run, self.samples), constant(self.size))
+        return builder.select(builder.icmp_signed("<=", size, constant(_HALF)), run, _NONE)
 
     def _to_boundary(self, pointer: Any) -> Any:
         """How many elements of a row that starts at `pointer` come before the next boundary of vectors."""
         builder = self.builder
-        distance = builder.and_(builder.neg(builder.ptrtoint(pointer, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
-        return self._least(builder.udiv(distance, ir.Constant(I64, self.size)), self.length)
+        distance = builder.and_(builder.neg(builder.ptrtoint(pointer, I64)), constant(VECTOR_BYTES - 1))
+        return self._least(builder.udiv(distance, constant(self.size)), self.length)
 
     @contextlib.contextmanager
     def _steps(self, start: Any, length: Any, size: int = 1) -> Iterator[Any]:
         """A loop over the positions of `size` vectors each."""
-        step = ir.Constant(I64, size * self.lanes)
+        step = constant(size * self.lanes)
         with cgutils.for_range_slice(self.builder, _NONE, length, step, intp=I64) as (column, _):
             yield self.builder.add(start, column)
 
@@ -152,24 +152,24 @@ class Channels:
     def two_sums(self, prepare: Callable[[Any], Term], memory: Any) -> None:
         """The sums of a and of b * c for each channel, where prepare(channel) gives a, b, c: memory[2 * k] and [2 * k + 1].
 
-        `memory` is float64, SUM_BYTES for each channel: for the sums of each lane, and those of a stretch.
+        `memory` is float64, SUM_BYTES for each channel: for the sums of each lane, and those of a tile.
         """
-        builder, stretch = self.builder, ir.Constant(I64, _STRETCH * self.lanes)
-        size = builder.mul(self.channels, ir.Constant(I64, 2 * self.lanes))
+        builder, tile = self.builder, constant(_TILE * self.lanes)
+        size = builder.mul(self.channels, constant(2 * self.lanes))
         buffer = builder.bitcast(gep(builder, memory, size), self.vectors.type.element.as_pointer())
         slots = [[cgutils.alloca_once(builder, self.vectors.type) for _ in range(_STEP)] for _ in range(2)]
-        cgutils.memset(builder, memory, builder.mul(size, ir.Constant(I64, 8)), 0)
+        cgutils.memset(builder, memory, builder.mul(size, constant(8)), 0)
         # The vectors of a short row are added to one sum, and each has but a few elements.
-        least = ir.Constant(I64, 2 * _STEP * self.lanes)
+        least = constant(2 * _STEP * self.lanes)
         short = builder.icmp_signed("<=", self.length, least)
-        group = builder.udiv(stretch, builder.select(short, least, self.length))
+        group = builder.udiv(tile, builder.select(short, least, self.length))
         group = builder.select(builder.icmp_signed(">", group, _NONE), group, _ONE)
         with (
             cgutils.for_range_slice(builder, _NONE, self.samples, group, intp=I64) as (first, _),
-            cgutils.for_range_slice(builder, _NONE, self.length, stretch, intp=I64) as (column, _),
+            cgutils.for_range_slice(builder, _NONE, self.length, tile, intp=I64) as (column, _),
         ):
-            cgutils.memset(builder, buffer, builder.mul(size, ir.Constant(I64, self.size)), 0)
-            length = self._least(stretch, builder.sub(self.length, column))
+            cgutils.memset(builder, buffer, builder.mul(size, constant(self.size)), 0)
+            length = self._least(tile, builder.sub(self.length, column))
             with cgutils.for_range(builder, self._least(group, builder.sub(self.samples, first))) as sample:
                 offset = builder.mul(builder.add(first, sample.index), self.pitch)
                 start = builder.add(builder.add(self.start, offset), column)
@@ -186,8 +186,8 @@ class Channels:
 
     def _sums_of(self, channel: Any, which: int) -> Any:
         """Where one of the two sums of a channel has its lanes."""
-        return self.builder.mul(self.builder.or_(self.builder.shl(channel, _ONE), ir.Constant(I64, which)),
-                                ir.Constant(I64, self.lanes))
+        return self.builder.mul(self.builder.or_(self.builder.shl(channel, _ONE), constant(which)),
+                                constant(self.lanes))
 
     def _add_row(self, start: Any, length: Any, terms: Term, slots: list[list[Any]], pointers: list[Any]) -> None:
         """Add the terms of a part of a row to the lanes at `pointers`, in `slots`."""
@@ -203,10 +203,10 @@ class Channels:
             builder.store(builder.fadd(builder.load(slots[0][number]), operands[0]), slots[0][number])
             self.vectors.add_product(slots[1][number], operands[1], operands[2])
 
-        whole, most = (builder.and_(length, ir.Constant(I64, -size * self.lanes)) for size in (1, _STEP))
+        whole, most = (builder.and_(length, constant(-size * self.lanes)) for size in (1, _STEP))
         with self._steps(start, most, _STEP) as at:
             for number in range(_STEP):
-                add(builder.add(at, ir.Constant(I64, number * self.lanes)), None, number)
+                add(builder.add(at, constant(number * self.lanes)), None, number)
         with self._steps(builder.add(start, most), builder.sub(whole, most)) as at:
             add(at, None, 0)
         rest = builder.sub(length, whole)

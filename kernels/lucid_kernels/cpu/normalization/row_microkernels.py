@@ -16,9 +16,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES, WIDE
-from ..simd.ir import Vectors, data_of, gep
+from ..simd.ir import Vectors, data_of, gep, shuffle
 from ..simd.nontemporal import emit_row
 
 # Rows of a block: 4 of the gradient have 16 scalars in registers, and 8 sums.
@@ -29,7 +29,7 @@ MOMENT_ROWS = 4
 SUM_BLOCK = 4096
 
 
-def given(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, number: int) -> Any:
+def optional_data(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, number: int) -> Any:
     """The pointer to the first element of an argument, None where that is None."""
     kind = signature.args[number]
     return None if kind is types.none else data_of(context, builder, kind, arguments[number])
@@ -48,9 +48,9 @@ class Block:
     ) -> None:
         self.builder, self.rows, self.count = builder, rows, count
         self.vectors = vectors_of(context, builder, array_type)
-        self.lanes = ir.Constant(I64, self.vectors.type.count)
-        self.offsets = [builder.add(start, builder.mul(pitch, ir.Constant(I64, r))) for r in range(rows)]
-        self.next = builder.mul(pitch, ir.Constant(I64, rows))
+        self.lanes = constant(self.vectors.type.count)
+        self.offsets = [builder.add(start, builder.mul(pitch, constant(r))) for r in range(rows)]
+        self.next = builder.mul(pitch, constant(rows))
 
     def of(self, pointer: Any) -> list[Any]:
         """The starts of the rows in the array at `pointer`."""
@@ -75,9 +75,9 @@ class Block:
         """Emit body(column, mask) for the whole vectors, with None for the mask, and once for the rest."""
         rest = self.builder.urem(self.count, self.lanes)
         whole = self.builder.sub(self.count, rest)
-        with cgutils.for_range_slice(self.builder, ir.Constant(I64, 0), whole, self.lanes, intp=I64) as (column, _):
+        with cgutils.for_range_slice(self.builder, constant(0), whole, self.lanes, intp=I64) as (column, _):
             body(column, None)
-        with self.builder.if_then(self.builder.icmp_signed(">", rest, ir.Constant(I64, 0))):
+        with self.builder.if_then(self.builder.icmp_signed(">", rest, constant(0))):
             body(whole, self.vectors.first(rest))
 
     def pairs_of_columns(self, body: Callable[[Any, Any, int], None], twice: bool = False) -> None:
@@ -86,12 +86,12 @@ class Block:
         With `twice` the last elements come again in a whole vector, if there are so many: AVX2's masked store is microcode on
         AMD's processors.
         """
-        builder, lanes, zero = self.builder, self.lanes, ir.Constant(I64, 0)
-        paired = builder.and_(self.count, ir.Constant(I64, -2 * self.vectors.type.count))
-        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, ir.Constant(I64, 2)), intp=I64) as (column, _):
+        builder, lanes, zero = self.builder, self.lanes, constant(0)
+        paired = builder.and_(self.count, constant(-2 * self.vectors.type.count))
+        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, constant(2)), intp=I64) as (column, _):
             body(column, None, 0)
             body(builder.add(column, lanes), None, 1)
-        whole = builder.and_(self.count, ir.Constant(I64, -self.vectors.type.count))
+        whole = builder.and_(self.count, constant(-self.vectors.type.count))
         with builder.if_then(builder.icmp_signed(">", whole, paired)):
             body(paired, None, 0)
         rest = builder.sub(self.count, whole)
@@ -118,13 +118,12 @@ class Block:
     def sums(self, slots: list[Any]) -> Any:
         """The sums of the lanes of each slot, as a vector in float64 with as many lanes as there are slots."""
         (sums,) = self.vectors.sums([self.builder.load(slot) for slot in slots])
-        order = ir.Constant(ir.VectorType(ir.IntType(32), len(slots)), list(range(len(slots))))
-        sums, double = self.builder.shuffle_vector(sums, sums, order), ir.VectorType(ir.DoubleType(), len(slots))
+        sums, double = shuffle(self.builder, sums, sums, range(len(slots))), ir.VectorType(ir.DoubleType(), len(slots))
         return sums if sums.type == double else self.builder.fpext(sums, double)
 
     def scalars(self, vector: Any) -> list[Any]:
         """The lanes of a vector in float64, rounded to the dtype of the rows."""
-        lanes = [self.builder.extract_element(vector, ir.Constant(I64, lane)) for lane in range(vector.type.count)]
+        lanes = [self.builder.extract_element(vector, constant(lane)) for lane in range(vector.type.count)]
         element = self.vectors.type.element
         return lanes if isinstance(element, ir.DoubleType) else [self.builder.fptrunc(lane, element) for lane in lanes]
 
@@ -137,8 +136,8 @@ class Block:
 def parts(context: Any, builder: ir.IRBuilder, block: Sequence[Any], body: Callable[[Block, Any], None]) -> None:
     """Emit body(part, column) for parts of a block, given by the arguments of `Block`, of `SUM_BLOCK` columns or what is left."""
     array_type, rows, start, pitch, count = block
-    step = ir.Constant(I64, SUM_BLOCK)
-    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (column, _):
+    step = constant(SUM_BLOCK)
+    with cgutils.for_range_slice(builder, constant(0), count, step, intp=I64) as (column, _):
         left = builder.sub(count, column)
         size = builder.select(builder.icmp_signed("<", left, step), left, step)
         body(Block(context, builder, array_type, rows, builder.add(start, column), pitch, size), column)
@@ -165,7 +164,7 @@ def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
     signature = types.void(x, types.intp, types.intp, weight, bias, mean, x.dtype, y)
 
     def emit(context, builder, signature, arguments):
-        x, weight, bias, y = (given(context, builder, signature, arguments, i) for i in (0, 3, 4, 7))
+        x, weight, bias, y = (optional_data(context, builder, signature, arguments, i) for i in (0, 3, 4, 7))
         _, start, count, _, _, mean, rstd, _ = arguments
         x, y = (gep(builder, pointer, start) for pointer in (x, y))
         vectors = vectors_of(context, builder, signature.args[0])
@@ -198,7 +197,7 @@ def _make_moments(rows: int) -> Any:
         signature = types.void(x, integer, integer, integer, types.float64, mean, rstd, integer)
 
         def emit(context, builder, signature, arguments):
-            x, mean, rstd = (given(context, builder, signature, arguments, i) for i in (0, 5, 6))
+            x, mean, rstd = (optional_data(context, builder, signature, arguments, i) for i in (0, 5, 6))
             count, eps, first = arguments[3], arguments[4], arguments[7]
             rows_of_x = (signature.args[0], rows, *arguments[1:4])
             block = Block(context, builder, *rows_of_x)
@@ -258,7 +257,7 @@ def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, num
     signature = types.void(x, integer, integer, integer, weight, bias, mean, rstd, integer, y)
 
     def emit(context, builder, signature, arguments):
-        x, weight, bias, mean, rstd, y = (given(context, builder, signature, arguments, i) for i in (0, 4, 5, 6, 7, 9))
+        x, weight, bias, mean, rstd, y = (optional_data(context, builder, signature, arguments, i) for i in (0, 4, 5, 6, 7, 9))
         start, count, ahead, number = (arguments[i] for i in (1, 2, 3, 8))
         block = Block(context, builder, signature.args[0], 1, start, count, count)
         (source,), (target,), (scale,) = block.of(x), block.of(y), block.splats(rstd, number)
@@ -296,7 +295,7 @@ def _make_grad_means(rows: int) -> Any:
 
         def emit(context, builder, signature, arguments):
             g, x, weight, mean, rstd, dx, offsets, slopes = (
-                given(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 11))
+                optional_data(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 11))
             count, first = arguments[4], arguments[8]
             rows_of_x = (signature.args[1], rows, *arguments[2:5])
             block = Block(context, builder, *rows_of_x)
@@ -329,7 +328,7 @@ def _make_grad_means(rows: int) -> Any:
             parts(context, builder, rows_of_x, add)
             size = doubles(builder, rows, count)
             slope, *offset = (builder.fdiv(builder.load(slot), size) for slot in results)
-            zero = ir.Constant(I64, 0)
+            zero = constant(0)
             for vector in offset:
                 block.put(vector, offsets, zero)
             for r, number in enumerate(block.scalars(slope)):
@@ -357,7 +356,7 @@ def _make_grad(rows: int, streaming: bool) -> Any:
 
         def emit(context, builder, signature, arguments):
             g, x, weight, mean, rstd, offsets, slopes, dx, dweight, dbias = (
-                given(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 12, 13, 14))
+                optional_data(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 12, 13, 14))
             first, place = arguments[8], arguments[11]
             block = Block(context, builder, signature.args[1], rows, *arguments[2:5])
             upstream, sources, targets = block.of(g), block.of(x), block.of(dx)

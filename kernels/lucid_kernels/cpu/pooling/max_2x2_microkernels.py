@@ -15,9 +15,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
-from ..simd.ir import Vectors, data_of, gep
+from ..simd.ir import Vectors, data_of, gep, shuffle, splat, splat_index
 from ..simd.lanes import Scalars
 
 _LINE = 64  # bytes of a line of the cache
@@ -37,26 +37,17 @@ class _Halves:
         #: integers as wide as the elements: positions within a window
         self.number = ir.IntType(8 * self.whole.alignment)
 
-    def shuffled(self, one: Any, other: Any, lanes: list[int]) -> Any:
-        return self.builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
-
     def part(self, vector: Any, half: int) -> Any:
-        return self.shuffled(vector, vector, list(range(half * self.half, (half + 1) * self.half)))
+        return shuffle(self.builder, vector, vector, range(half * self.half, (half + 1) * self.half))
 
     def odd(self, one: Any, other: Any) -> Any:
         """The lanes 1, 3, 5, ... of two vectors, one after the other."""
-        return self.shuffled(one, other, list(range(1, 2 * self.lanes, 2)))
-
-    def splat(self, number: Any, lanes: int) -> Any:
-        """A vector of `lanes` integers, all `number`."""
-        nothing = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
-        return self.shuffled(self.builder.insert_element(nothing, number, ir.Constant(I64, 0)), nothing, [0] * lanes)
+        return shuffle(self.builder, one, other, range(1, 2 * self.lanes, 2))
 
     def first(self, count: Any, lanes: int) -> Any:
-        """A mask of the first `count` of `lanes` lanes. 32-bit integers: a comparison of 64-bit ones takes two registers."""
-        integer = ir.IntType(32)
-        indices = ir.Constant(ir.VectorType(integer, lanes), list(range(lanes)))
-        return self.builder.icmp_signed("<", indices, self.splat(self.builder.trunc(count, integer), lanes))
+        """A mask of the first `count` of `lanes` lanes."""
+        indices = ir.Constant(ir.VectorType(ir.IntType(32), lanes), list(range(lanes)))
+        return self.builder.icmp_signed("<", indices, splat_index(self.builder, count, lanes))
 
     def loaded(self, whole: Any, sources: list[tuple[Any, Any]]) -> list[Any]:
         """The vectors at `sources`, (pointer, mask) each: all lanes where the bit `whole` is set, else those of the mask."""
@@ -94,7 +85,7 @@ def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, ind
         width, whole, relu = arguments[2], arguments[4], arguments[5]
         as_winners = signature.args[8].dtype == types.uint8
         vectors = _Halves(builder, x.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
-        masks = [vectors.first(builder.shl(count, ir.Constant(I64, 1)), vectors.lanes) for count in counts]
+        masks = [vectors.first(builder.shl(count, constant(1)), vectors.lanes) for count in counts]
         rows = vectors.loaded(whole, [(gep(builder, x, start, offset), mask)
                                       for offset in (0, width) for start, mask in zip(starts, masks)])
 
@@ -103,7 +94,7 @@ def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, ind
             return builder.select(better, other, one), builder.select(better, other_place, place)
 
         def place(number: Any) -> Any:
-            return vectors.splat(number, vectors.lanes)
+            return splat(builder, number, vectors.lanes)
 
         if as_winners:
             below = ir.Constant(vectors.number, 2)
@@ -116,7 +107,7 @@ def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, ind
         best, where = larger(upper[0], lower[0], upper[1], lower[1])
         integers = ir.VectorType(vectors.number, vectors.lanes)
         if as_winners:
-            clips = vectors.splat(relu, vectors.lanes)
+            clips = splat(builder, relu, vectors.lanes)
             tests = (builder.fcmp_ordered(test, best, vectors.whole.zero) for test in ("<=", "<"))
             clipped, negative = (builder.and_(test, clips) for test in tests)
             best = builder.select(negative, vectors.whole.zero, best)
@@ -124,7 +115,7 @@ def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, ind
         else:
             where = builder.add(where, ir.Constant(integers, [2 * (lane % vectors.half) for lane in range(vectors.lanes)]))
         for half, (count, target, position) in enumerate(zip(counts, targets, positions)):
-            reached = vectors.first(count, vectors.half), builder.icmp_signed(">=", count, ir.Constant(I64, vectors.half))
+            reached = vectors.first(count, vectors.half), builder.icmp_signed(">=", count, constant(vectors.half))
             vectors.elements.store_reached(vectors.part(best, half), gep(builder, y, target), *reached)
             wide = vectors.part(where, half)
             if as_winners:
@@ -133,7 +124,7 @@ def max_of_halves(typing, x, starts, width, counts, whole, relu, y, targets, ind
                 continue
             if vectors.number.width < 64:
                 wide = builder.sext(wide, ir.VectorType(I64, vectors.half))
-            wide = builder.add(wide, vectors.splat(position, vectors.half))
+            wide = builder.add(wide, splat(builder, position, vectors.half))
             vectors.positions.store_reached(wide, gep(builder, indices, target), *reached)
         return context.get_dummy_value()
 
@@ -160,17 +151,17 @@ def spread_row(typing, g, winners, start, count, dx, upper, width):
         together = lanes if VECTOR_BYTES == 64 else lanes // 2
         pixels, windows = Vectors(builder, dx.type.pointee, lanes), Vectors(builder, g.type.pointee, together)
         bytes_ = Scalars(builder, together, ir.IntType(8))
-        step = ir.Constant(I64, together)
+        step = constant(together)
 
         def interleaved(even: Any, odd: Any, first: int) -> Any:
             lanes_of = [lane // 2 + lane % 2 * together for lane in range(first, first + lanes)]
-            return builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(ir.IntType(32), lanes), lanes_of))
+            return shuffle(builder, even, odd, lanes_of)
 
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (i, _):
+        with cgutils.for_range_slice(builder, constant(0), count, step, intp=I64) as (i, _):
             if together < lanes:
                 last = builder.sub(count, step)
                 back = builder.icmp_signed("<", last, i)
-                i = builder.select(builder.and_(back, builder.icmp_signed(">=", last, ir.Constant(I64, 0))), last, i)
+                i = builder.select(builder.and_(back, builder.icmp_signed(">=", last, constant(0))), last, i)
             rest, pixel = builder.sub(count, i), builder.add(upper, builder.add(i, i))
             there = windows.first(rest)
             whole = builder.icmp_signed(">=", rest, step)
@@ -178,7 +169,7 @@ def spread_row(typing, g, winners, start, count, dx, upper, width):
             winner = bytes_.load_reached(gep(builder, winners, start, i), there, whole)
             parts = [builder.select(builder.icmp_unsigned("==", winner, ir.Constant(bytes_.type, [position] * together)), value,
                                     windows.zero) for position in range(4)]
-            for row, (even, odd) in zip((ir.Constant(I64, 0), width), (parts[:2], parts[2:])):
+            for row, (even, odd) in zip((constant(0), width), (parts[:2], parts[2:])):
                 for first in range(0, 2 * together, lanes):
                     target, mask = gep(builder, dx, pixel, row, first), pixels.between(first, builder.add(rest, rest))
                     pixels.store_reached(interleaved(even, odd, first), target, mask, whole)
@@ -196,8 +187,8 @@ def prefetch_elements(typing, array, start, count):
         pointer = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
         size = context.get_abi_sizeof(pointer.type.pointee)
         vectors = Vectors(builder, ir.DoubleType(), 1)  # whatever the elements: a declaration in a module has one type
-        step = ir.Constant(I64, _LINE // size)
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), arguments[2], step, intp=I64) as (at, _):
+        step = constant(_LINE // size)
+        with cgutils.for_range_slice(builder, constant(0), arguments[2], step, intp=I64) as (at, _):
             vectors.prefetch(gep(builder, pointer, at), write=False)
         return context.get_dummy_value()
 

@@ -10,10 +10,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import intrinsic
+from ..runtime.intrinsic import constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
-from ..simd.lanes import Plane, Scalars, constant, for_steps
+from ..simd.lanes import Plane, Scalars, for_steps
 
 # Elements from those that are computed to those that are prefetched. With masked loads the processor does not fetch ahead.
 _AHEAD = 512

@@ -10,39 +10,25 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
+from ..simd.lanes import Scalars
 
 # Vectors of a row in registers at a time.
 _VECTORS = 2
 
 
-class _Positions:
-    """Emits vectors of positions, which go with those of the elements."""
+class _Positions(Scalars):
+    """Vectors of positions, which go with those of the elements."""
 
     def __init__(self, vectors: Vectors) -> None:
-        self.builder = vectors.builder
-        self.element = ir.IntType(8 * vectors.alignment)
-        self.type = ir.VectorType(self.element, vectors.type.count)
-        self.alignment = vectors.alignment
+        super().__init__(vectors.builder, vectors.type.count, ir.IntType(8 * vectors.alignment))
 
     def splat(self, number: Any) -> Any:
         """A vector of a 64-bit number."""
-        number = number if self.element == I64 else self.builder.trunc(number, self.element)
-        first = self.builder.insert_element(ir.Constant(self.type, ir.Undefined), number, ir.Constant(I64, 0))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
-        return self.builder.shuffle_vector(first, ir.Constant(self.type, ir.Undefined), lanes)
-
-    def load(self, pointer: Any) -> Any:
-        return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
-
-    def store(self, vector: Any, pointer: Any) -> None:
-        self.builder.store(vector, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
-
-
-def _number(value: int) -> Any:
-    return ir.Constant(I64, value)
+        element = self.type.element
+        return super().splat(number if element == I64 else self.builder.trunc(number, element))
 
 
 @intrinsic
@@ -68,13 +54,13 @@ def max_down(typing, x, start, pitch, rows, position, best, positions, target, w
         def columns(first: Any, load: list[Any]) -> None:
             """The vectors of columns from `first` on, which each of `load` reads."""
             for number, (value, where) in enumerate(slots[: len(load)]):
-                column = builder.add(first, _number(number * lanes))
+                column = builder.add(first, constant(number * lanes))
                 builder.store(load[number](gep(builder, x, start, column)), value)
                 builder.store(builder.add(integers.splat(builder.add(position, column)), steps), where)
-            with cgutils.for_range_slice(builder, _number(1), rows, _number(1), intp=I64) as (k, _):
+            with cgutils.for_range_slice(builder, constant(1), rows, constant(1), intp=I64) as (k, _):
                 offset = builder.mul(k, pitch)
                 for number, (value, where) in enumerate(slots[: len(load)]):
-                    column = builder.add(first, _number(number * lanes))
+                    column = builder.add(first, constant(number * lanes))
                     here, best_here = load[number](gep(builder, x, start, offset, column)), builder.load(value)
                     place = builder.add(integers.splat(builder.add(builder.add(position, column), offset)), steps)
                     better = builder.fcmp_unordered("uno", here, here)
@@ -82,15 +68,15 @@ def max_down(typing, x, start, pitch, rows, position, best, positions, target, w
                     builder.store(builder.select(better, here, best_here), value)
                     builder.store(builder.select(better, place, builder.load(where)), where)
             for number, (value, where) in enumerate(slots[: len(load)]):
-                end = builder.add(target, builder.add(first, _number(number * lanes)))
+                end = builder.add(target, builder.add(first, constant(number * lanes)))
                 vectors.store(builder.load(value), gep(builder, best, end))
                 integers.store(builder.load(where), gep(builder, positions, end))
 
-        block = _number(_VECTORS * lanes)
+        block = constant(_VECTORS * lanes)
         whole = builder.sub(width, builder.srem(width, block))
-        with cgutils.for_range_slice(builder, _number(0), whole, block, intp=I64) as (j, _):
+        with cgutils.for_range_slice(builder, constant(0), whole, block, intp=I64) as (j, _):
             columns(j, [vectors.load] * _VECTORS)
-        with cgutils.for_range_slice(builder, whole, width, _number(lanes), intp=I64) as (j, _):
+        with cgutils.for_range_slice(builder, whole, width, constant(lanes), intp=I64) as (j, _):
             mask = vectors.first(builder.sub(width, j))
             columns(j, [lambda pointer: vectors.load_masked(pointer, mask)])
         return context.get_dummy_value()
@@ -118,15 +104,15 @@ def max_across(typing, x, positions, starts, stops, first, last, shift, y, where
         value, place = cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, integers.type)
 
         def column(j: Any) -> tuple[Any, Any]:
-            at = builder.mul(builder.sub(j, shift), _number(lanes))
+            at = builder.mul(builder.sub(j, shift), constant(lanes))
             return vectors.load(gep(builder, x, at)), integers.load(gep(builder, positions, at))
 
-        with cgutils.for_range_slice(builder, first, last, _number(1), intp=I64) as (j, _):
+        with cgutils.for_range_slice(builder, first, last, constant(1), intp=I64) as (j, _):
             start = builder.load(gep(builder, starts, j))
             for slot, vector in zip((value, place), column(start)):
                 builder.store(vector, slot)
             stop = builder.load(gep(builder, stops, j))
-            with cgutils.for_range_slice(builder, builder.add(start, _number(1)), stop, _number(1), intp=I64) as (k, _):
+            with cgutils.for_range_slice(builder, builder.add(start, constant(1)), stop, constant(1), intp=I64) as (k, _):
                 (here, number), best, least = column(k), builder.load(value), builder.load(place)
                 earlier, nan = builder.icmp_signed("<", number, least), builder.fcmp_unordered("uno", here, here)
                 equal = builder.and_(builder.fcmp_ordered("==", here, best), earlier)
@@ -135,7 +121,7 @@ def max_across(typing, x, positions, starts, stops, first, last, shift, y, where
                 better = builder.or_(better, builder.and_(nan, builder.not_(known)))
                 builder.store(builder.select(better, here, best), value)
                 builder.store(builder.select(better, number, least), place)
-            end = builder.mul(builder.sub(j, first), _number(lanes))
+            end = builder.mul(builder.sub(j, first), constant(lanes))
             vectors.store(builder.load(value), gep(builder, y, end))
             integers.store(builder.load(place), gep(builder, where, end))
         return context.get_dummy_value()

@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from ..runtime.jit import jit_exact, jit_inline
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
@@ -47,26 +46,26 @@ def _make_multiply(row_count: int, gate_count: int) -> Any:
         weight = gep(builder, weight, gate_count * lanes)
 
         def add(k, part):
-            source = gep(builder, weight, builder.mul(k, ir.Constant(I64, gate_count * lanes)))
+            source = gep(builder, weight, builder.mul(k, constant(gate_count * lanes)))
             values = [vectors.load(gep(builder, source, gate * lanes)) for gate in gates]
             for start, total in zip(starts, totals):
                 scale = vectors.splat(builder.load(gep(builder, start, k)))
                 for sum_, value in zip(total[part], values):
                     vectors.add_product(sum_, value, scale)
 
-        whole = builder.and_(count, ir.Constant(I64, -parts))
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), whole, ir.Constant(I64, parts), intp=I64) as (k, _):
+        whole = builder.and_(count, constant(-parts))
+        with cgutils.for_range_slice(builder, constant(0), whole, constant(parts), intp=I64) as (k, _):
             for part in range(parts):
-                add(builder.add(k, ir.Constant(I64, part)), part)
+                add(builder.add(k, constant(part)), part)
         if parts > 1:
-            with cgutils.for_range_slice(builder, whole, count, ir.Constant(I64, 1), intp=I64) as (k, _):
+            with cgutils.for_range_slice(builder, whole, count, constant(1), intp=I64) as (k, _):
                 add(k, 0)
         for r, total in enumerate(totals):
             for i, gate in enumerate(gates):
                 sums = [builder.load(line[i]) for line in total]
                 while len(sums) > 1:
                     sums = [builder.fadd(*sums[at : at + 2]) for at in range(0, len(sums), 2)]
-                target = gep(builder, product, builder.mul(pitch, ir.Constant(I64, r * gate_count + gate)))
+                target = gep(builder, product, builder.mul(pitch, constant(r * gate_count + gate)))
                 vectors.store(sums[0], target)
 
     @intrinsic
@@ -81,10 +80,10 @@ def _make_multiply(row_count: int, gate_count: int) -> Any:
             lines, line_step, have, weight, count, product, pitch = arguments
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, lines.type.pointee, lanes)
-            last = builder.sub(have, ir.Constant(I64, 1))
+            last = builder.sub(have, constant(1))
             starts = []
             for r in range(row_count):
-                row = ir.Constant(I64, r)
+                row = constant(r)
                 row = builder.select(builder.icmp_signed("<", row, last), row, last)
                 starts.append(gep(builder, lines, builder.mul(row, line_step)))
             for gates in _gates_at_a_time(row_count, gate_count):

@@ -11,12 +11,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..arrays.layout import GRAIN, Array, contiguous
+from ..arrays.layout import GRAIN, Array, contiguous, tile, tiles
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact, jit_inline, jit_parallel
 
 _BLOCK = 64  # elements of a row that are compared at once
-_STRETCH = 512  # columns of a unit of work: what is known of them stays in the L1 cache
+_TILE = 512  # columns of a unit of work: what is known of them stays in the L1 cache
 
 
 @jit_inline
@@ -54,7 +54,7 @@ def _rows(x: Any, values: Any, indices: Any, smallest: bool) -> None:
 
 
 @jit_exact
-def _stretch(x: Any, values: Any, indices: Any, start: int, stop: int, smallest: bool) -> None:
+def _tile(x: Any, values: Any, indices: Any, start: int, stop: int, smallest: bool) -> None:
     """The columns [start, stop) of x (C, inner)."""
     best, where = x[0][start:stop].copy(), np.zeros(stop - start, np.int64)
     for c in range(x.shape[0]):
@@ -76,11 +76,9 @@ def _rows_parallel(x: Any, values: Any, indices: Any, smallest: bool) -> None:
 
 @jit_parallel
 def _planes_parallel(x: Any, values: Any, indices: Any, smallest: bool) -> None:
-    inner = x.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(x.shape[0] * stretches):
-        n, start = i // stretches, i % stretches * _STRETCH
-        _stretch(x[n], values[n], indices[n], start, min(start + _STRETCH, inner), smallest)
+    for i in numba.prange(x.shape[0] * tiles(x.shape[2], _TILE)):
+        n, start, stop = tile(i, x.shape[2], _TILE)
+        _tile(x[n], values[n], indices[n], start, stop, smallest)
 
 
 def running_extremes(x: Array, *, axis: int, smallest: bool) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 They are computed in float64, one after the other, as PyTorch does: in float32 the error after a thousand elements is ten times as
 large. The array is seen as (outer, C, inner), C the axis. With `inner == 1` a unit of work is some rows, four at a time, since
-one step waits for the one before; otherwise a stretch of `inner`, along which the loops are contiguous. CuPy has scans of its
+one step waits for the one before; otherwise a tile of `inner`, along which the loops are contiguous. CuPy has scans of its
 own, which add pairs: no CUDA twin.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..arrays.layout import GRAIN, Array, contiguous, result, stretch, stretches
+from ..arrays.layout import GRAIN, Array, contiguous, result, tile, tiles
 from ..runtime.jit import jit_exact, jit_inline, jit_parallel
 
-_STRETCH = 1024  # columns of a unit of work: 8 KiB of float64 sums stay in the L1 cache
+_TILE = 1024  # columns of a unit of work: 8 KiB of float64 sums stay in the L1 cache
 
 
 @jit_inline
@@ -51,7 +51,7 @@ def _rows(x: Any, y: Any, product: bool) -> None:
 
 
 @jit_exact
-def _stretch(x: Any, y: Any, start: int, stop: int, product: bool) -> None:
+def _tile(x: Any, y: Any, start: int, stop: int, product: bool) -> None:
     """The columns [start, stop) of x (C, inner)."""
     total = np.full(stop - start, 1.0 if product else 0.0)
     for c in range(x.shape[0]):
@@ -69,9 +69,9 @@ def _rows_parallel(x: Any, y: Any, rows: int, product: bool) -> None:
 
 @jit_parallel
 def _planes_parallel(x: Any, y: Any, product: bool) -> None:
-    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
-        n, start, stop = stretch(i, x.shape[2], _STRETCH)
-        _stretch(x[n], y[n], start, stop, product)
+    for i in numba.prange(x.shape[0] * tiles(x.shape[2], _TILE)):
+        n, start, stop = tile(i, x.shape[2], _TILE)
+        _tile(x[n], y[n], start, stop, product)
 
 
 def _scan(x: Array, axis: int, product: bool) -> Array:

@@ -17,7 +17,7 @@ from ..runtime import tuning
 from ..runtime.jit import jit, jit_exact, jit_parallel
 from .reduction import PIECE, View, bounds, joined_rows, rows_of_pieces
 
-_STRETCH = 512  # columns of a unit of work: what is known of them stays in the L1 cache
+_TILE = 512  # columns of a unit of work: what is known of them stays in the L1 cache
 _SCAN = 64  # elements that are compared at once in the search for a position
 
 
@@ -114,18 +114,18 @@ def _largest_of_rows(flat: Any, start: Any, step: Any, rows: int, sign: Any, bes
 @jit_parallel
 def _columns(flat: Any, outer: int, length: int, inner: int, rows: int, sign: Any, values: Any, positions: Any) -> None:
     """values and positions, or None, (outer, pieces, inner) of pieces of `rows` rows."""
-    stretches = (inner + _STRETCH - 1) // _STRETCH
+    tiles = (inner + _TILE - 1) // _TILE
     pieces = values.shape[1]
-    for unit in numba.prange(outer * pieces * stretches):
-        o = unit // (pieces * stretches)
-        piece = unit // stretches % pieces
-        left = unit % stretches * _STRETCH
+    for unit in numba.prange(outer * pieces * tiles):
+        o = unit // (pieces * tiles)
+        piece = unit // tiles % pieces
+        left = unit % tiles * _TILE
         start, count = np.uint64((o * length + piece * rows) * inner + left), min(rows, length - piece * rows)
-        best = values[o, piece, left : left + _STRETCH]
+        best = values[o, piece, left : left + _TILE]
         if positions is None:
             _largest_of_rows(flat, start, np.uint64(inner), count, sign, best)
         else:
-            _columns_of_rows(flat, start, np.uint64(inner), count, sign, best, positions[o, piece, left : left + _STRETCH])
+            _columns_of_rows(flat, start, np.uint64(inner), count, sign, best, positions[o, piece, left : left + _TILE])
 
 
 def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
@@ -133,7 +133,7 @@ def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
     outer, length, inner = view
     joined = joined_rows(length, inner)
     length, width = length // joined, joined * inner
-    rows, pieces = rows_of_pieces((outer, length, width), _STRETCH)
+    rows, pieces = rows_of_pieces((outer, length, width), _TILE)
     values = np.empty((outer, pieces, width), x.dtype)
     _columns(x.reshape(-1), outer, length, width, rows, x.dtype.type(-1 if smallest else 1), values, None)
     values = values.reshape(outer, pieces * joined, inner)
@@ -156,7 +156,7 @@ def extremes(x: Array, view: View, *, smallest: bool, located: bool = True) -> t
         values, positions = np.empty((outer, pieces, 1), x.dtype), np.empty((outer, pieces, 1), np.int64)
         _rows(flat, length, pieces, sign, located, values.reshape(-1), positions.reshape(-1))
     else:
-        rows, pieces = rows_of_pieces(view, _STRETCH)
+        rows, pieces = rows_of_pieces(view, _TILE)
         values, positions = np.empty((outer, pieces, inner), x.dtype), np.empty((outer, pieces, inner), np.int32)
         _columns(flat, outer, length, inner, rows, sign, values, positions)
         positions = positions + (rows * np.arange(pieces))[:, None]

@@ -1,7 +1,7 @@
 """Sums, means, variances and log-sum-exps of large arrays over adjacent axes, on all threads.
 
 NumPy's reductions run on one thread, `var` and `logsumexp` through temporaries of the size of the array. The array is seen as
-(outer, C, inner), C the reduced axes. With `inner == 1` a unit of work is a row, or a piece of a long one; otherwise a stretch
+(outer, C, inner), C the reduced axes. With `inner == 1` a unit of work is a row, or a piece of a long one; otherwise a tile
 of `inner` and a piece of C, along which the loops are contiguous. The pieces depend on the shape only, and are combined in
 order: so the result does not depend on the number of threads.
 
@@ -30,10 +30,10 @@ from ..simd.reduce import sum_of
 
 _BLOCK = np.uint64(1 << 10)  # elements of a row that are folded in their own dtype
 PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
-# Columns of a unit of work: 32 KiB of float64 sums. With shorter stretches each row touches another page, which the hardware
+# Columns of a unit of work: 32 KiB of float64 sums. With shorter tiles each row touches another page, which the hardware
 # does not prefetch: 1024 columns took twice as long.
-_STRETCH = 4096
-_ROWS = 16  # rows of a stretch that are in the L2 cache for a second pass: 256 KiB of float32
+_TILE = 4096
+_ROWS = 16  # rows of a tile that are in the L2 cache for a second pass: 256 KiB of float32
 _UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
 # Elements along a row that pay for the call of a loop of `fold`. Without AVX-512, products of rows of 4 take 0.45 of NumPy's
 # time, of 10 0.4, of 20 0.25.
@@ -205,7 +205,7 @@ def _sum_of_all(flat: Any) -> float:
     return total
 
 
-# --- stretches of columns ---
+# --- tiles of columns ---
 
 
 @jit
@@ -290,13 +290,13 @@ def _add_up(parts: Any, result: Any) -> None:
 @jit_parallel
 def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, totals: Any, result: Any) -> None:
     """totals (outer, pieces, inner): the sums over pieces of `rows` rows; and those of them, where they are not the result."""
-    stretches = (inner + _STRETCH - 1) // _STRETCH
+    tiles = (inner + _TILE - 1) // _TILE
     pieces = totals.shape[1]
-    for unit in numba.prange(outer * pieces * stretches):
-        o = unit // (pieces * stretches)
-        first = unit // stretches % pieces * rows
-        left = unit % stretches * _STRETCH
-        target = totals[o, first // rows, left : left + _STRETCH]
+    for unit in numba.prange(outer * pieces * tiles):
+        o = unit // (pieces * tiles)
+        first = unit // tiles % pieces * rows
+        left = unit % tiles * _TILE
+        target = totals[o, first // rows, left : left + _TILE]
         target[:] = 0.0
         start = np.uint64((o * length + first) * inner + left)
         _add_blocks(flat, start, np.uint64(inner), min(rows, length - first), target)
@@ -307,16 +307,16 @@ def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, tota
 @jit_parallel
 def _moment_columns(flat: Any, outer: int, length: int, inner: int, rows: int, means: Any, squares: Any) -> None:
     """means and squares (outer, pieces, inner)."""
-    stretches = (inner + _STRETCH - 1) // _STRETCH
+    tiles = (inner + _TILE - 1) // _TILE
     pieces = means.shape[1]
-    for unit in numba.prange(outer * pieces * stretches):
-        o = unit // (pieces * stretches)
-        first = unit // stretches % pieces * rows
-        left = unit % stretches * _STRETCH
+    for unit in numba.prange(outer * pieces * tiles):
+        o = unit // (pieces * tiles)
+        first = unit // tiles % pieces * rows
+        left = unit % tiles * _TILE
         start = np.uint64((o * length + first) * inner + left)
         _moments_of_columns(
-            flat, start, np.uint64(inner), min(rows, length - first), means[o, first // rows, left : left + _STRETCH],
-            squares[o, first // rows, left : left + _STRETCH],
+            flat, start, np.uint64(inner), min(rows, length - first), means[o, first // rows, left : left + _TILE],
+            squares[o, first // rows, left : left + _TILE],
         )  # fmt: skip
 
 
@@ -345,10 +345,10 @@ def view_of_shape(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> View |
     return math.prod(shape[: axes[0]]), math.prod(shape[axes[0] : axes[-1] + 1]), math.prod(shape[axes[-1] + 1 :])
 
 
-def rows_of_pieces(view: View, stretch: int) -> tuple[int, int]:
-    """The length of the pieces that C is cut in where inner > 1, and their number; `stretch` columns are a unit of work."""
+def rows_of_pieces(view: View, tile: int) -> tuple[int, int]:
+    """The length of the pieces that C is cut in where inner > 1, and their number; `tile` columns are a unit of work."""
     outer, length, inner = view
-    units = outer * -(-inner // stretch)
+    units = outer * -(-inner // tile)
     pieces = 1 if units >= _UNITS else max(1, min(_UNITS, length * inner // GRAIN))
     rows = -(-length // pieces)
     return rows, -(-length // rows)
@@ -367,7 +367,7 @@ def _joined_columns(view: View) -> tuple[int, int, int, int]:
     """(length, width, rows, pieces) of rows that are summed as one, and of the pieces that C is cut in."""
     outer, length, inner = view
     joined = joined_rows(length, inner)
-    return length // joined, joined * inner, *rows_of_pieces((outer, length // joined, joined * inner), _STRETCH)
+    return length // joined, joined * inner, *rows_of_pieces((outer, length // joined, joined * inner), _TILE)
 
 
 def total(x: Array, view: View) -> Array:
@@ -428,7 +428,7 @@ def square_total(x: Array, view: View) -> Array:
     if inner == 1:
         rows, pieces = PIECE, -(-length // PIECE)
     else:
-        rows, pieces = rows_of_pieces(view, _STRETCH)
+        rows, pieces = rows_of_pieces(view, _TILE)
     means, squares = np.empty((2, outer, pieces, inner))
     if inner == 1:
         _moment_rows(flat, length, pieces, means.reshape(-1), squares.reshape(-1))

@@ -1,8 +1,8 @@
 """Softmax and log-softmax over one dimension, and their gradients.
 
 The array is seen as (outer, C, inner), C the reduced dimension. With `inner == 1` a row lies in memory in one piece and
-a kernel works on it while it is in cache. Otherwise the kernel takes one outer index and a stretch of the inner
-dimension at a time and runs along that stretch, so that its loops are contiguous and vectorise. The sums of a row are
+a kernel works on it while it is in cache. Otherwise the kernel takes one outer index and a tile of the inner
+dimension at a time and runs along that tile, so that its loops are contiguous and vectorise. The sums of a row are
 taken in the dtype of the array, one row in one thread: the order depends on the shape only.
 """
 
@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import GRAIN, Array, contiguous, deliver, result, stretch, stretches
+from ..arrays.layout import GRAIN, Array, contiguous, deliver, result, tile, tiles
 from ..math import basic as math_basic
 from ..runtime import tuning
 from ..runtime.jit import jit, jit_parallel
@@ -24,8 +24,8 @@ from ..simd.nontemporal import fence, stream_row, streams_rows
 from ..simd.reduce import maximum_of
 from .softmax_microkernels import stream_grad_row
 
-# The stretch of the inner dimension that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
-_STRETCH = 512
+# The tile of the inner dimension that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
+_TILE = 512
 
 
 # --- contiguous rows; large results are streamed, from a row that stays in the cache ---
@@ -144,7 +144,7 @@ def _log_softmax_grad_rows_parallel(g: Any, y: Any, dx: Any, streaming: bool, ro
 
 
 @jit
-def _stretch_maximum(x: Any, start: int, stop: int) -> Any:
+def _tile_maximum(x: Any, start: int, stop: int) -> Any:
     """For the columns [start, stop) of x (C, inner) the maximum over C."""
     largest = x[0][start:stop].copy()
     for c in range(1, x.shape[0]):
@@ -155,8 +155,8 @@ def _stretch_maximum(x: Any, start: int, stop: int) -> Any:
 
 
 @jit
-def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
-    largest = _stretch_maximum(x, start, stop)
+def _softmax_tile(x: Any, y: Any, start: int, stop: int) -> None:
+    largest = _tile_maximum(x, start, stop)
     total = np.zeros_like(largest)
     for c in range(x.shape[0]):
         row = x[c][start:stop]
@@ -174,8 +174,8 @@ def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
 
 
 @jit
-def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
-    largest = _stretch_maximum(x, start, stop)
+def _log_softmax_tile(x: Any, y: Any, start: int, stop: int) -> None:
+    largest = _tile_maximum(x, start, stop)
     total = np.zeros_like(largest)
     for c in range(x.shape[0]):
         row = x[c][start:stop]
@@ -191,7 +191,7 @@ def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
 
 
 @jit
-def _softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) -> None:
+def _softmax_grad_tile(g: Any, y: Any, dx: Any, start: int, stop: int) -> None:
     total = np.zeros(stop - start, y.dtype)
     for c in range(y.shape[0]):
         row = y[c][start:stop]
@@ -207,7 +207,7 @@ def _softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) -> Non
 
 
 @jit
-def _log_softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) -> None:
+def _log_softmax_grad_tile(g: Any, y: Any, dx: Any, start: int, stop: int) -> None:
     total = np.zeros(stop - start, y.dtype)
     for c in range(y.shape[0]):
         upstream = g[c][start:stop]
@@ -223,30 +223,30 @@ def _log_softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) ->
 
 @jit_parallel
 def _softmax_planes(x: Any, y: Any) -> None:
-    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
-        n, start, stop = stretch(i, x.shape[2], _STRETCH)
-        _softmax_stretch(x[n], y[n], start, stop)
+    for i in numba.prange(x.shape[0] * tiles(x.shape[2], _TILE)):
+        n, start, stop = tile(i, x.shape[2], _TILE)
+        _softmax_tile(x[n], y[n], start, stop)
 
 
 @jit_parallel
 def _log_softmax_planes(x: Any, y: Any) -> None:
-    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
-        n, start, stop = stretch(i, x.shape[2], _STRETCH)
-        _log_softmax_stretch(x[n], y[n], start, stop)
+    for i in numba.prange(x.shape[0] * tiles(x.shape[2], _TILE)):
+        n, start, stop = tile(i, x.shape[2], _TILE)
+        _log_softmax_tile(x[n], y[n], start, stop)
 
 
 @jit_parallel
 def _softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
-    for i in numba.prange(y.shape[0] * stretches(y.shape[2], _STRETCH)):
-        n, start, stop = stretch(i, y.shape[2], _STRETCH)
-        _softmax_grad_stretch(g[n], y[n], dx[n], start, stop)
+    for i in numba.prange(y.shape[0] * tiles(y.shape[2], _TILE)):
+        n, start, stop = tile(i, y.shape[2], _TILE)
+        _softmax_grad_tile(g[n], y[n], dx[n], start, stop)
 
 
 @jit_parallel
 def _log_softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
-    for i in numba.prange(y.shape[0] * stretches(y.shape[2], _STRETCH)):
-        n, start, stop = stretch(i, y.shape[2], _STRETCH)
-        _log_softmax_grad_stretch(g[n], y[n], dx[n], start, stop)
+    for i in numba.prange(y.shape[0] * tiles(y.shape[2], _TILE)):
+        n, start, stop = tile(i, y.shape[2], _TILE)
+        _log_softmax_grad_tile(g[n], y[n], dx[n], start, stop)
 
 
 Kernel = Callable[..., None]
@@ -255,7 +255,7 @@ Kernel = Callable[..., None]
 def _run(rows: Kernel, rows_parallel: Kernel, planes: Kernel, dim: int, out: Array | None, *arrays: Array) -> Array:
     """Apply one of the three kernels of a function to arrays of one shape and dtype; the result is its last argument."""
     first = arrays[-1]
-    if out is None and 0 < first.size < tuning.PARALLEL_FROM and dim in (-1, first.ndim - 1) and _lie_as_rows(arrays):
+    if out is None and 0 < first.size < tuning.PARALLEL_FROM and dim in (-1, first.ndim - 1) and _have_contiguous_rows(arrays):
         small = np.empty(first.shape, first.dtype)  # what follows takes four times as long as the kernel
         rows(*arrays, small, False)
         return small
@@ -277,7 +277,7 @@ def _run(rows: Kernel, rows_parallel: Kernel, planes: Kernel, dim: int, out: Arr
     return deliver(out, y)
 
 
-def _lie_as_rows(arrays: tuple[Array, ...]) -> bool:
+def _have_contiguous_rows(arrays: tuple[Array, ...]) -> bool:
     for array in arrays:  # noqa: SIM110 - `all` takes three times as long
         if array.ndim != 2 or not array.flags.c_contiguous:
             return False

@@ -1,4 +1,5 @@
-"""How functions are compiled, kept on disk and run on threads, and where memory comes from; knows no operation.
+"""How kernels are compiled, cached on disk and run on threads, and where their memory comes from; knows no operation.
+Begin with `jit`.
 
 `jit`: the decorators that every kernel uses, with flags and reasons.
 `compiler`: compiles a kernel with the functions that it calls.
@@ -13,7 +14,7 @@
 `sources`: the files that a kernel depends on; an edit of one makes it stale.
 `thread_pool`: the threads that share a loop.
 `threads`: how many there are.
-`fork`: locks across a fork.
+`fork`: locks that stay usable in a forked process.
 `allocator`, `free_list`: memory for large arrays, and the free parts of it.
 `numpy_allocator`: NumPy arrays in that memory.
 `malloc`: how the C library keeps memory.

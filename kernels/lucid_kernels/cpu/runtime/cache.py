@@ -3,7 +3,7 @@
 They are looked for, in this order, in the folder that the variable LUCID_CACHE_DIR names, that of NUMBA_CACHE_DIR, `__pycache__`
 beside the package, and the user's cache folder (`~/.cache/lucid` on Linux). New ones go to the first that can be written; one
 that can only be read, such as a layer of a container image, has what `python -m lucid.warmup` has put there. Without any,
-kernels are compiled in each process anew, and one warning says so. Beside the package, not inside it: an uninstaller leaves
+kernels are compiled in each process, and one warning says so. Beside the package, not inside it: an uninstaller leaves
 what it has not installed, and a folder with the package's name but without its files would hide a later editable install.
 
 A folder or file that another user owns or can write is not used, with a warning: to load a kernel is to run it (`trusted_files`).

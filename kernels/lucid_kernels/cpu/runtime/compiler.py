@@ -20,7 +20,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 
-from lucid_kernels.compilation_log import told_if_slow
+from lucid_kernels.compilation_log import log_if_slow
 
 from . import llvm_passes, patches, signals
 from .cache import KernelCache
@@ -251,7 +251,7 @@ class _ShortPipeline(Compiler):
         if self.state.flags.auto_parallel.enabled:
             return [complete]
         passes: Any = PassManager(complete.pipeline_name)
-        passes._ENFORCING = False  # after each pass, lifetimes and the order of blocks would be found anew
+        passes._ENFORCING = False  # after each pass, lifetimes and the order of blocks would be found again
         for each, description in complete.passes:
             if each not in self.missing:
                 passes.add_pass(each, description)
@@ -326,7 +326,7 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         function = self.py_func
         with contextlib.ExitStack() as around:
-            around.enter_context(told_if_slow(f"{function.__module__}.{function.__qualname__}"))
+            around.enter_context(log_if_slow(f"{function.__module__}.{function.__qualname__}"))
             if not self.targetoptions.get("parallel"):  # for which Numba looks for the machine code of its loops
                 around.enter_context(patches.operators_remembered())
                 around.enter_context(patches.overloads_linked(_overload))
@@ -384,7 +384,7 @@ class Kernel(CPUDispatcher):
         before = len(self.overloads)
         kinds = tuple(map(_writable, signature))
         with signals.deferred(), _no_garbage_collection(), patches.compilation_enabled():
-            entry = patches.with_room(super().compile, kinds)
+            entry = patches.with_large_stack(super().compile, kinds)
             if kinds != signature:
                 dispatcher: Any = self  # the method is written in C
                 dispatcher._insert([kind._code for kind in signature], entry, False)

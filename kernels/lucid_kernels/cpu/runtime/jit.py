@@ -27,15 +27,15 @@ _config = _numba.config  # Numba adds its settings to this module when it is imp
 patches.set_threading_layer(threads.choose_layer(_config.THREADING_LAYER))
 
 
-def _tell_numba(number: int) -> None:
+def _set_numba_threads(number: int) -> None:
     numba.set_num_threads(min(number, _config.NUMBA_NUM_THREADS))  # it starts no more
     thread_pool.start(number - 1)
 
 
-threads.tell_numba = _tell_numba
+threads.set_numba_threads = _set_numba_threads
 thread_pool.start_pool()
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
-_tell_numba(threads.get_num_threads())
+_set_numba_threads(threads.get_num_threads())
 _parallel_kernel: type[Kernel] = ParallelKernel
 if _numba.threading_layer() == "omp" and _config.THREADING_LAYER == "tbb":
     warnings.warn("a parallel function ran before lucid was imported, for which Numba started GNU OpenMP: kernels start slowly, "

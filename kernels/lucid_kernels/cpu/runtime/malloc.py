@@ -13,7 +13,7 @@ MOST_KEPT = 256 << 20  # bytes of free memory at the top of the heap that stay w
 def keep_freed_memory() -> bool:
     """Let malloc keep freed arrays of up to 32 MiB, 256 MiB in all, instead of giving each back to the system.
 
-    By default every array of more than 128 KiB is mapped anew, and the page faults of its first use take longer than the
+    By default every array of more than 128 KiB is mapped again, and the page faults of its first use take longer than the
     kernel that fills it: a training step of the digits net takes 4.0 ms with the default and 2.8 ms with this. A user's own
     settings (MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_, GLIBC_TUNABLES) are left alone. Returns whether it was set:
     only on Linux with the GNU C library.

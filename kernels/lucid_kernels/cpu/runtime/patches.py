@@ -51,7 +51,7 @@ PATCHES = {
         "NUMBA_DISABLE_JIT=1 is for the user's own functions. Numba's implementations of NumPy's, which kernels call, would "
         "not be compiled either",
         "kernels run where it is set", NUMBA),
-    "with_room": Change(
+    "with_large_stack": Change(
         "co_stacksize of a function of ours, by which Python reckons the memory for its frame",
         "Python keeps frames in chunks of 16 KiB. Where one is full, each call maps the next, and unmaps it on return: compiling "
         "the digits net's kernels did that 100,000 times. This frame is said to be so large that it gets a chunk of its own, "
@@ -206,13 +206,13 @@ def compilation_enabled() -> Iterator[None]:
         settings.DISABLE_JIT = disabled
 
 
-def with_room(function: Callable[[Any], Any], argument: Any) -> Any:
+def with_large_stack(function: Callable[[Any], Any], argument: Any) -> Any:
     """``function(argument)``, with a mebibyte for the frames of all that it calls."""
     return function(argument)
 
 
 if ENABLED:
-    with_room.__code__ = with_room.__code__.replace(co_stacksize=1 << 17)
+    with_large_stack.__code__ = with_large_stack.__code__.replace(co_stacksize=1 << 17)
 
 
 def memory_handler(context: Context, set_handler: Callable[[Any], Any], handler: Any) -> None:

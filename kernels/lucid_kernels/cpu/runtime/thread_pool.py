@@ -141,7 +141,7 @@ def _call_system(typing, number, address, operation, value):
 
 
 @intrinsic
-def _give_way(typing):
+def _yield_processor(typing):
     """Let another thread of this processor run."""
 
     def emit(context, builder, signature, arguments):
@@ -201,7 +201,7 @@ def _take_part(state: int, me: int) -> None:
                 _pause()
                 pauses += 1
                 if pauses > _IMPATIENCE and pauses % _PAUSES == 0:
-                    _give_way()
+                    _yield_processor()
             else:
                 _store(parked, 1)
                 gate = _load(state + _GATE)  # who opens it from now on sees that
@@ -240,7 +240,7 @@ def _share_out(state: int, share: int, count: int, data: int, threads: int) -> b
             _pause()
             pauses += 1
         else:
-            _give_way()
+            _yield_processor()
         gate = _load(state + _GATE)
     _store(state + _LOCK, 0)
     return True

@@ -56,7 +56,7 @@ THREADS = ctypes.c_int32(default_threads())
 STARTED_THREADS = ctypes.c_int32((1 << 31) - 1)
 
 
-def tell_numba(number: int) -> None:
+def set_numba_threads(number: int) -> None:
     """For the loops that are left to Numba. `jit` puts another function here when it has chosen the layer; Numba would start
     one of its own choice before.
     """
@@ -70,7 +70,7 @@ def get_num_threads() -> int:
 def set_num_threads(number: int) -> None:
     """Use `number` threads, at least 1, for kernels from now on, in the whole process."""
     THREADS.value = number
-    tell_numba(number)
+    set_numba_threads(number)
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Vectors in LLVM IR; knows no operation.
+"""SIMD vectors in LLVM IR, of which microkernels are made; knows no operation. Begin with `ir`.
 
 `ir`: loads, stores and arithmetic, masked where a row ends.
 `lanes`: vectors of integers, and steps along a plane.

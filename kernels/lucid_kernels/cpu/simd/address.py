@@ -14,28 +14,28 @@ HEADER = object.__basicsize__  # bytes of an array object before the address of 
 _cell = ctypes.c_ssize_t.from_address
 
 
-def _read(array: Array) -> int:
+def _read_header(array: Array) -> int:
     return _cell(id(array) + HEADER).value
 
 
-def _asked(array: Array) -> int:
+def _read_by_numpy(array: Array) -> int:
     return array.ctypes.data
 
 
-def _way() -> Callable[[Array], int]:
-    """`_read` where array objects begin as NumPy's C interface has them."""
+def _reader() -> Callable[[Array], int]:
+    """`_read_header` where array objects begin as NumPy's C interface has them."""
     probe = np.zeros((2, 2), np.float32)[1:]
-    return _read if sys.implementation.name == "cpython" and _read(probe) == probe.ctypes.data else _asked
+    return _read_header if sys.implementation.name == "cpython" and _read_header(probe) == probe.ctypes.data else _read_by_numpy
 
 
 #: The address of the first element, read from the array object itself: 0.1 us, where `array.ctypes.data` takes 0.9. The array
 #: must be kept alive as long as the address is in use.
-address_of = _way()
+address_of = _reader()
 # Bytes from there to other fields of the object: 32-bit integers and pointers, in words of 64 bits.
 NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 40, 48
 
 
-def _fields_stand_there() -> bool:
+def _header_is_known() -> bool:
     for probe in (np.zeros((2, 3)), np.zeros((2, 3)).T):
         words = [_cell(id(probe) + HEADER + field).value for field in (NDIM, DTYPE, FLAGS)]
         if words[0] & 0xFFFFFFFF != 2 or words[1] != id(probe.dtype) or words[2] & 1 != probe.flags.c_contiguous:
@@ -46,4 +46,4 @@ def _fields_stand_there() -> bool:
 
 
 #: Whether the address and the fields stand there, from `HEADER` bytes after the beginning of the object on.
-READABLE = address_of is _read and _fields_stand_there()
+READABLE = address_of is _read_header and _header_is_known()

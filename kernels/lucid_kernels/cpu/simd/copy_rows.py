@@ -1,11 +1,10 @@
 """Rows copied by vectors."""
 from __future__ import annotations
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import constant, intrinsic
 from .cpu_features import VECTOR_BYTES
 from .ir import Vectors, data_of, gep
 
@@ -28,16 +27,16 @@ def copy_rows(typing, source, source_start, source_pitch, target, target_start, 
         source_pitch, target_pitch, rows, count = (arguments[i] for i in (2, 5, 6, 7))
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, source.type.pointee, lanes)
-        whole, rest = (divide(count, ir.Constant(I64, lanes)) for divide in (builder.udiv, builder.urem))
-        mask, unfinished = vectors.first(rest), builder.icmp_unsigned("!=", rest, ir.Constant(I64, 0))
+        whole, rest = (divide(count, constant(lanes)) for divide in (builder.udiv, builder.urem))
+        mask, unfinished = vectors.first(rest), builder.icmp_unsigned("!=", rest, constant(0))
         with cgutils.for_range(builder, rows) as row:
             row_source = gep(builder, source, builder.mul(row.index, source_pitch))
             row_target = gep(builder, target, builder.mul(row.index, target_pitch))
             with cgutils.for_range(builder, whole) as loop:
-                j = builder.mul(loop.index, ir.Constant(I64, lanes))
+                j = builder.mul(loop.index, constant(lanes))
                 vectors.store(vectors.load(gep(builder, row_source, j)), gep(builder, row_target, j))
             with builder.if_then(unfinished):
-                j = builder.mul(whole, ir.Constant(I64, lanes))
+                j = builder.mul(whole, constant(lanes))
                 vectors.store_masked(vectors.load_masked(gep(builder, row_source, j), mask), gep(builder, row_target, j), mask)
         return context.get_dummy_value()
 

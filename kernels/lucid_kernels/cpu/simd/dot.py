@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import constant, intrinsic
 from .cpu_features import VECTOR_BYTES, WIDE
 from .ir import Vectors, data_of, gep
 
@@ -63,8 +62,8 @@ def _make_dot(row_count: int, tap_count: int) -> Any:
                     builder.store(vectors.zero, total)
             left = [gep(builder, g, g_start, builder.load(gep(builder, rows, r))) for r in range(row_count)]
             right = [gep(builder, columns, start, builder.load(gep(builder, taps, t))) for t in range(tap_count)]
-            whole = builder.udiv(count, ir.Constant(I64, lanes))
-            rest = builder.urem(count, ir.Constant(I64, lanes))
+            whole = builder.udiv(count, constant(lanes))
+            rest = builder.urem(count, constant(lanes))
             mask = vectors.first(rest)
 
             def add(sample, j, load):
@@ -77,9 +76,9 @@ def _make_dot(row_count: int, tap_count: int) -> Any:
 
             with cgutils.for_range(builder, samples) as sample:
                 with cgutils.for_range(builder, whole) as loop:
-                    add(sample.index, builder.mul(loop.index, ir.Constant(I64, lanes)), vectors.load)
-                with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(I64, 0))):
-                    add(sample.index, builder.mul(whole, ir.Constant(I64, lanes)), lambda p: vectors.load_masked(p, mask))
+                    add(sample.index, builder.mul(loop.index, constant(lanes)), vectors.load)
+                with builder.if_then(builder.icmp_unsigned("!=", rest, constant(0))):
+                    add(sample.index, builder.mul(whole, constant(lanes)), lambda p: vectors.load_masked(p, mask))
             for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
                 target = gep(builder, sums, number * lanes)
                 vectors.store(builder.fadd(vectors.load(target), added), target)

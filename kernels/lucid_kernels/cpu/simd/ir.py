@@ -1,13 +1,13 @@
 """Vectors in LLVM IR: loads, stores and arithmetic, masked where a row ends."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64
+from ..runtime.intrinsic import I64, constant
 from .cpu_features import WIDE
 
 
@@ -29,16 +29,12 @@ class Vectors:
 
     def between(self, start: int, count: Any) -> Any:
         """A mask of the lanes with indices below `count`, where the first lane has the index `start`."""
-        integers = ir.VectorType(I64, self.type.count)
-        limit = self.builder.insert_element(ir.Constant(integers, ir.Undefined), count, ir.Constant(I64, 0))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
-        limit = self.builder.shuffle_vector(limit, ir.Constant(integers, ir.Undefined), lanes)
-        return self.builder.icmp_signed("<", ir.Constant(integers, list(range(start, start + self.type.count))), limit)
+        limit = splat(self.builder, count, self.type.count)
+        return self.builder.icmp_signed("<", ir.Constant(limit.type, list(range(start, start + self.type.count))), limit)
 
     def every_second(self, one: Any, other: Any, first: int = 0) -> Any:
         """The lanes `first`, `first` + 2, ... of two vectors, one after the other."""
-        lanes = list(range(first, 2 * self.type.count, 2))
-        return self.builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), lanes))
+        return shuffle(self.builder, one, other, range(first, 2 * self.type.count, 2))
 
     def every(self, parts: list[Any]) -> Any:
         """The first lane of the vectors `parts`, one after the other, and every lane as many further on as they are."""
@@ -47,15 +43,14 @@ class Vectors:
             wanted = [stride * lane for lane in range(count)]
             if number > 1:  # what comes from the parts before is in its place
                 wanted = [at - (number - 1) * count if at >= number * count else lane for lane, at in enumerate(wanted)]
-            lanes = [min(at, 2 * count - 1) for at in wanted]
-            result = self.builder.shuffle_vector(result, part, ir.Constant(ir.VectorType(ir.IntType(32), count), lanes))
+            result = shuffle(self.builder, result, part, [min(at, 2 * count - 1) for at in wanted])
         return result
 
     def interleaved(self, even: Any, odd: Any, half: int) -> Any:
         """The first or second half of even[0], odd[0], even[1], odd[1], ..."""
         count = self.type.count
         lanes = [number // 2 + number % 2 * count for number in range(half * count, (half + 1) * count)]
-        return self.builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(ir.IntType(32), count), lanes))
+        return shuffle(self.builder, even, odd, lanes)
 
     def load_masked(self, pointer: Any, mask: Any) -> Any:
         """The lanes of `mask`, and 0 in the others, whose memory is not touched."""
@@ -123,9 +118,7 @@ class Vectors:
         self.builder.call(function, [pointer, *kinds])
 
     def splat(self, scalar: Any) -> Any:
-        first = self.builder.insert_element(ir.Constant(self.type, ir.Undefined), scalar, ir.Constant(I64, 0))
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
-        return self.builder.shuffle_vector(first, ir.Constant(self.type, ir.Undefined), lanes)
+        return splat(self.builder, scalar, self.type.count)
 
     def add_product(self, total: Any, a: Any, b: Any) -> None:
         """Add a * b to the stack slot `total`; `contract` makes it one instruction, rounded once, where there is one."""
@@ -166,12 +159,24 @@ class Vectors:
 
     def _halves(self, one: Any, other: Any, group: int) -> list[Any]:
         starts = range(0, 2 * self.type.count, group)
-        indices = ir.VectorType(ir.IntType(32), self.type.count)
-        added = []
-        for half in (0, group // 2):
-            lanes = [start + half + lane for start in starts for lane in range(group // 2)]
-            added.append(self.builder.shuffle_vector(one, other, ir.Constant(indices, lanes)))
-        return added
+        return [shuffle(self.builder, one, other, [start + half + lane for start in starts for lane in range(group // 2)])
+                for half in (0, group // 2)]
+
+
+def splat(builder: ir.IRBuilder, scalar: Any, lanes: int) -> Any:
+    """A vector with a scalar in each of its lanes."""
+    nothing = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    return shuffle(builder, builder.insert_element(nothing, scalar, constant(0)), nothing, [0] * lanes)
+
+
+def splat_index(builder: ir.IRBuilder, index: Any, lanes: int) -> Any:
+    """A vector of 32-bit integers with an index in each of its lanes: vectors of 64 bits take two registers to compare."""
+    return splat(builder, builder.trunc(index, ir.IntType(32)), lanes)
+
+
+def shuffle(builder: ir.IRBuilder, one: Any, other: Any, lanes: Sequence[int]) -> Any:
+    """The lanes with these numbers of two vectors, those of the second counted on from the first's."""
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes)))
 
 
 def data_of(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any) -> Any:
@@ -182,7 +187,7 @@ def data_of(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any) ->
 def gep(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
     """The pointer moved on by a number of elements, the sum of `offsets`."""
     for offset in offsets:
-        pointer = builder.gep(pointer, [ir.Constant(I64, offset) if isinstance(offset, int) else offset])
+        pointer = builder.gep(pointer, [constant(offset) if isinstance(offset, int) else offset])
     return pointer
 
 
@@ -194,10 +199,10 @@ def unrolled(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[A
             first(loop.index)
             body(loop.index)
         return
-    whole = builder.and_(count, ir.Constant(I64, -together))
-    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), whole, ir.Constant(I64, together), intp=I64) as (step, _):
+    whole = builder.and_(count, constant(-together))
+    with cgutils.for_range_slice(builder, constant(0), whole, constant(together), intp=I64) as (step, _):
         first(step)
         for number in range(together):
-            body(builder.add(step, ir.Constant(I64, number)))
-    with cgutils.for_range_slice(builder, whole, count, ir.Constant(I64, 1), intp=I64) as (step, _):
+            body(builder.add(step, constant(number)))
+    with cgutils.for_range_slice(builder, whole, count, constant(1), intp=I64) as (step, _):
         body(step)

@@ -6,8 +6,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64
-from .ir import Vectors, gep
+from ..runtime.intrinsic import I64, constant
+from .ir import Vectors, gep, splat_index
 
 
 class Scalars(Vectors):
@@ -38,10 +38,7 @@ class Plane:
         self.size = self.builder.mul(height, width)
 
     def splat(self, number: Any) -> Any:
-        first = self.builder.insert_element(ir.Constant(self.lanes, ir.Undefined), self.builder.trunc(number, LANE),
-                                            ir.Constant(LANE, 0))
-        zeros = ir.Constant(self.lanes, [0] * self.lanes.count)
-        return self.builder.shuffle_vector(first, ir.Constant(self.lanes, ir.Undefined), zeros)
+        return splat_index(self.builder, number, self.lanes.count)
 
     def inside(self, column: Any) -> Any:
         """A mask of the lanes whose columns, from `column` on, are in the plane."""
@@ -52,7 +49,7 @@ class Plane:
         """The starts of `count` rows, `elsewhere` for those that are not in the plane."""
         row, found = self.row_pointer(first), []
         for i in range(count):
-            there = self.builder.icmp_unsigned("<", self.builder.add(first, ir.Constant(I64, i)), self.height)
+            there = self.builder.icmp_unsigned("<", self.builder.add(first, constant(i)), self.height)
             found.append(self.builder.select(there, row, elsewhere))
             row = gep(self.builder, row, self.width)
         return found
@@ -70,10 +67,6 @@ class Plane:
         for _ in range(count):
             self.vectors.prefetch(gep(self.builder, row, column, ahead), write)
             row = gep(self.builder, row, self.width)
-
-
-def constant(number: int) -> Any:
-    return ir.Constant(I64, number)
 
 
 def for_steps(builder: ir.IRBuilder, stop: Any, step: int) -> Any:

@@ -25,7 +25,7 @@ from numba.core.errors import TypingError
 from numba.np.arrayobj import populate_array
 
 from ..runtime import tuning
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from .address import address_of
 from .cpu_features import VECTOR_BYTES
 from .ir import Vectors, data_of, gep
@@ -91,7 +91,7 @@ def streamed(builder: ir.IRBuilder, store: Any) -> None:
 def _array(context: Any, builder: ir.IRBuilder, kind: Any, data: Any, count: Any) -> Any:
     """A flat array that owns no memory."""
     array = context.make_array(kind)(context, builder)
-    size = ir.Constant(I64, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    size = constant(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     populate_array(array, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
     return array._getvalue()
 
@@ -140,7 +140,7 @@ def block_for(typing, array):
         with builder.goto_entry_block():
             data = builder.alloca(ir.VectorType(element, lanes), _VECTORS)
         data.align = VECTOR_BYTES
-        count = ir.Constant(I64, _VECTORS * lanes)
+        count = constant(_VECTORS * lanes)
         return _array(context, builder, kind, builder.bitcast(data, element.as_pointer()), count)
 
     return signature, emit
@@ -171,18 +171,18 @@ def emit_row(builder: ir.IRBuilder, vectors: Vectors, target: Any, count: Any, v
     comes `rows` rows later is prefetched, or further on where that is near (`_ROWS_AHEAD`): it is in flight while this row is
     written, and what reads the next ones needs no part in this loop.
     """
-    lanes, zero = ir.Constant(I64, vectors.type.count), ir.Constant(I64, 0)
+    lanes, zero = constant(vectors.type.count), constant(0)
     # -address modulo the bytes of a vector: the distance to its next boundary.
-    gap = builder.and_(builder.neg(builder.ptrtoint(target, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
-    gap = builder.udiv(gap, ir.Constant(I64, VECTOR_BYTES // vectors.type.count))
+    gap = builder.and_(builder.neg(builder.ptrtoint(target, I64)), constant(VECTOR_BYTES - 1))
+    gap = builder.udiv(gap, constant(VECTOR_BYTES // vectors.type.count))
     begin = builder.select(builder.icmp_unsigned("<", gap, count), gap, count)
     end = builder.sub(count, builder.urem(builder.sub(count, begin), lanes))
     for column, length in ((zero, begin), (end, builder.sub(count, end))):
         with builder.if_then(builder.icmp_unsigned("!=", length, zero)):
             mask = vectors.first(length)
             vectors.store_masked(value(column, mask), gep(builder, target, column), mask)
-    least = ir.Constant(I64, _ROWS_AHEAD // VECTOR_BYTES * vectors.type.count // len(read))
-    block = builder.mul(count, ir.Constant(I64, rows))
+    least = constant(_ROWS_AHEAD // VECTOR_BYTES * vectors.type.count // len(read))
+    block = builder.mul(count, constant(rows))
     ahead = builder.select(builder.icmp_unsigned("<", block, least), least, block)
     with cgutils.for_range_slice(builder, begin, end, lanes, intp=I64) as (column, _):
         for pointer in read:

@@ -5,7 +5,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from .ir import Vectors, gep
 
 _LINE = 64  # bytes of a cache line
@@ -19,7 +19,7 @@ def prefetch(typing, address, size):
         address, size = arguments
         byte = ir.IntType(8)
         start, vectors = builder.inttoptr(address, byte.as_pointer()), Vectors(builder, byte, _LINE)
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), size, ir.Constant(I64, _LINE), intp=I64) as (j, _):
+        with cgutils.for_range_slice(builder, constant(0), size, constant(_LINE), intp=I64) as (j, _):
             vectors.prefetch(gep(builder, start, j), write=False)
         return context.get_dummy_value()
 

@@ -9,9 +9,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from .cpu_features import VECTOR_BYTES
-from .ir import Vectors, data_of, gep
+from .ir import Vectors, data_of, gep, shuffle
 
 # Results in registers: an addition takes 3 cycles, in which the L2 cache delivers 3 vectors at most.
 _SLOTS = 4
@@ -30,7 +30,7 @@ class _Rows:
         self.builder, self.start, self.stop = builder, start, stop
         self.lanes = VECTOR_BYTES // (array_type.dtype.bitwidth // 8)
         self.vectors = Vectors(builder, context.get_value_type(array_type.dtype), self.lanes)
-        self.ahead = ir.Constant(I64, _AHEAD * self.lanes // VECTOR_BYTES)
+        self.ahead = constant(_AHEAD * self.lanes // VECTOR_BYTES)
 
     def load(self, pointer: Any, at: Any, mask: Any) -> Any:
         pointer = gep(self.builder, pointer, at)
@@ -51,11 +51,11 @@ class _Rows:
             builder.store(combine(builder.load(slot), operand), slot)
 
         most = self.whole(self.start, size)
-        with cgutils.for_range_slice(builder, self.start, most, ir.Constant(I64, size), intp=I64) as (i, _):
+        with cgutils.for_range_slice(builder, self.start, most, constant(size), intp=I64) as (i, _):
             for number, slot in enumerate(slots):
-                put(slot, value(builder.add(i, ir.Constant(I64, number * self.lanes)), None))
+                put(slot, value(builder.add(i, constant(number * self.lanes)), None))
         rest = self.whole(most, self.lanes)
-        with cgutils.for_range_slice(builder, most, rest, ir.Constant(I64, self.lanes), intp=I64) as (i, _):
+        with cgutils.for_range_slice(builder, most, rest, constant(self.lanes), intp=I64) as (i, _):
             put(slots[0], value(i, None))
         with builder.if_then(builder.icmp_unsigned("<", rest, self.stop)):
             mask = self.vectors.first(builder.sub(self.stop, rest))
@@ -64,7 +64,7 @@ class _Rows:
 
     def whole(self, start: Any, step: int) -> Any:
         """`start` moved on by as many whole steps as fit."""
-        size = ir.Constant(I64, step)
+        size = constant(step)
         return self.builder.add(start, self.builder.mul(self.builder.udiv(self.builder.sub(self.stop, start), size), size))
 
 
@@ -88,8 +88,8 @@ class _Total:
         builder, count = self.builder, self.vectors.type.count
         for number, part in enumerate(self.parts):
             if len(self.parts) > 1:
-                lanes = ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(number * count, (number + 1) * count)))
-                wide = builder.fpext(builder.shuffle_vector(vector, vector, lanes), self.vectors.type)
+                lanes = range(number * count, (number + 1) * count)
+                wide = builder.fpext(shuffle(builder, vector, vector, lanes), self.vectors.type)
             else:
                 wide = vector
             builder.store(builder.fadd(builder.load(part), wide), part)
@@ -97,7 +97,7 @@ class _Total:
     def value(self) -> Any:
         """The sum of all lanes."""
         total = _combined([self.builder.load(part) for part in self.parts], self.builder.fadd)
-        return self.builder.extract_element(self.vectors.sums([total])[0], ir.Constant(I64, 0))
+        return self.builder.extract_element(self.vectors.sums([total])[0], constant(0))
 
 
 def _emit_sum(rows: _Rows, first: Callable[[Any, Any], Any], add: Callable[[Any, Any], Any]) -> Any:
@@ -109,8 +109,8 @@ def _emit_sum(rows: _Rows, first: Callable[[Any, Any], Any], add: Callable[[Any,
     builder, lanes = rows.builder, rows.lanes
     total, size = _Total(builder, lanes), _SLOTS * _STEPS * lanes
     most = rows.whole(rows.start, size)
-    with cgutils.for_range_slice(builder, rows.start, most, ir.Constant(I64, size), intp=I64) as (i, _):
-        offsets = [builder.add(i, ir.Constant(I64, number * lanes)) for number in range(_SLOTS * _STEPS)]
+    with cgutils.for_range_slice(builder, rows.start, most, constant(size), intp=I64) as (i, _):
+        offsets = [builder.add(i, constant(number * lanes)) for number in range(_SLOTS * _STEPS)]
         slots = [first(at, None) for at in offsets[:_SLOTS]]
         for number, at in enumerate(offsets[_SLOTS:]):
             slots[number % _SLOTS] = add(slots[number % _SLOTS], at)
@@ -179,8 +179,7 @@ def maximum_of(typing, x, start, stop, y):
         while lanes > 1:
             lanes //= 2
             order = [lane % lanes + lanes for lane in range(rows.lanes)]
-            other = builder.shuffle_vector(best, best, ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order))
-            best = larger(best, other)
-        return builder.extract_element(best, ir.Constant(I64, 0))
+            best = larger(best, shuffle(builder, best, best, order))
+        return builder.extract_element(best, constant(0))
 
     return signature, emit

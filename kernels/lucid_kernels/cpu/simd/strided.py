@@ -11,8 +11,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import I64, constant, intrinsic
 from .cpu_features import VECTOR_BYTES
+from .ir import shuffle, splat
 from .nontemporal import streamed
 
 _BYTE = ir.IntType(8)
@@ -24,10 +25,6 @@ _LANES = 16
 def side(size: int) -> int:
     """The rows and columns of a tile of elements of `size` bytes."""
     return min(_LANES, VECTOR_BYTES // size)
-
-
-def _number(value: int) -> Any:
-    return ir.Constant(I64, value)
 
 
 def _pointer(builder: ir.IRBuilder, address: Any, kind: ir.Type) -> Any:
@@ -51,7 +48,7 @@ def _ends(builder: ir.IRBuilder, source: Any, target: Any, count: Any, size: int
     """Copy `count` bytes, from `size` to 2 * `size`, as two pieces of that size, which may overlap."""
     kind = ir.VectorType(_BYTE, size)
     _copy(builder, source, target, kind)
-    end = builder.sub(count, _number(size))
+    end = builder.sub(count, constant(size))
     _copy(builder, builder.add(source, end), builder.add(target, end), kind)
 
 
@@ -68,13 +65,13 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
         source, source_pitch, target, target_pitch, rows, count, stream = arguments
         vector = ir.VectorType(_BYTE, VECTOR_BYTES)
         # As many rows as a page has bytes: the next one comes too late.
-        rows_ahead = builder.add(builder.udiv(_number(_PAGE), count), _number(1))
+        rows_ahead = builder.add(builder.udiv(constant(_PAGE), count), constant(1))
         ahead = builder.mul(rows_ahead, source_pitch)
 
         def copy_vectors(source: Any, target: Any, start: Any, aligned: bool) -> None:
             """The whole vectors from `start` on."""
-            end = builder.sub(count, _number(VECTOR_BYTES - 1))
-            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=I64) as (at, _):
+            end = builder.sub(count, constant(VECTOR_BYTES - 1))
+            with cgutils.for_range_slice(builder, start, end, constant(VECTOR_BYTES), intp=I64) as (at, _):
                 prefetch_line(builder, builder.add(builder.add(source, at), ahead))
                 store = _copy(builder, builder.add(source, at), builder.add(target, at), vector)
                 if aligned:
@@ -83,27 +80,27 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
 
         def copy_long(source: Any, target: Any) -> None:
             """Whole vectors, and one at each end that is not, which overlaps them."""
-            end = builder.sub(count, _number(VECTOR_BYTES))
+            end = builder.sub(count, constant(VECTOR_BYTES))
             with builder.if_else(stream) as (then, otherwise):
                 with then:
-                    gap = builder.and_(builder.neg(target), _number(VECTOR_BYTES - 1))
-                    rest = builder.and_(builder.sub(count, gap), _number(VECTOR_BYTES - 1))
-                    with builder.if_then(builder.icmp_unsigned("!=", gap, _number(0))):
+                    gap = builder.and_(builder.neg(target), constant(VECTOR_BYTES - 1))
+                    rest = builder.and_(builder.sub(count, gap), constant(VECTOR_BYTES - 1))
+                    with builder.if_then(builder.icmp_unsigned("!=", gap, constant(0))):
                         _copy(builder, source, target, vector)
                     copy_vectors(source, target, gap, True)
-                    with builder.if_then(builder.icmp_unsigned("!=", rest, _number(0))):
+                    with builder.if_then(builder.icmp_unsigned("!=", rest, constant(0))):
                         _copy(builder, builder.add(source, end), builder.add(target, end), vector)
-                with otherwise, builder.if_else(builder.icmp_signed(">=", count, _number(_PAGE))) as (whole, parts):
+                with otherwise, builder.if_else(builder.icmp_signed(">=", count, constant(_PAGE))) as (whole, parts):
                     with whole:
                         destination, origin = (_pointer(builder, address, _BYTE) for address in (target, source))
                         cgutils.raw_memcpy(builder, destination, origin, count, 1)
                     with parts:
-                        copy_vectors(source, target, _number(0), False)
+                        copy_vectors(source, target, constant(0), False)
                         _copy(builder, builder.add(source, end), builder.add(target, end), vector)
 
         def copy_short(source: Any, target: Any, size: int) -> None:
             """Less than 2 * `size` bytes."""
-            with builder.if_else(builder.icmp_signed(">=", count, _number(size))) as (then, otherwise):
+            with builder.if_else(builder.icmp_signed(">=", count, constant(size))) as (then, otherwise):
                 with then:
                     _ends(builder, source, target, count, size)
                 with otherwise:
@@ -113,7 +110,7 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
         with cgutils.for_range(builder, rows) as row:
             start = builder.add(source, builder.mul(row.index, source_pitch))
             end = builder.add(target, builder.mul(row.index, target_pitch))
-            with builder.if_else(builder.icmp_signed(">=", count, _number(2 * VECTOR_BYTES))) as (then, otherwise):
+            with builder.if_else(builder.icmp_signed(">=", count, constant(2 * VECTOR_BYTES))) as (then, otherwise):
                 with then:
                     copy_long(start, end)
                 with otherwise:
@@ -136,7 +133,6 @@ def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, co
         kind, (_, source, source_pitch, target, target_pitch, rows, count, stream) = signature.args[0].dtype, arguments
         size = kind.bitwidth // 8
         element, lanes = ir.IntType(kind.bitwidth), VECTOR_BYTES // size
-        vector = ir.VectorType(element, lanes)
 
         def store(value: Any, pointer: Any, aligned: bool = False) -> None:
             stored = builder.store(value, _pointer(builder, pointer, value.type), align=VECTOR_BYTES if aligned else 1)
@@ -145,24 +141,23 @@ def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, co
 
         def fill_vectors(target: Any, start: Any, value: Any, aligned: bool) -> None:
             """The whole vectors from `start` on, and one at the end, which may overlap them."""
-            end = builder.sub(count, _number(VECTOR_BYTES - 1))
-            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=I64) as (at, _):
+            end = builder.sub(count, constant(VECTOR_BYTES - 1))
+            with cgutils.for_range_slice(builder, start, end, constant(VECTOR_BYTES), intp=I64) as (at, _):
                 store(value, builder.add(target, at), aligned)
-            store(value, builder.add(target, builder.sub(count, _number(VECTOR_BYTES))))
+            store(value, builder.add(target, builder.sub(count, constant(VECTOR_BYTES))))
 
         with cgutils.for_range(builder, rows) as row:
             begin = builder.add(target, builder.mul(row.index, target_pitch))
             number = builder.load(_pointer(builder, builder.add(source, builder.mul(row.index, source_pitch)), element), align=1)
-            first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-            value = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
-            with builder.if_else(builder.icmp_signed(">=", count, _number(VECTOR_BYTES))) as (long, short):
+            value = splat(builder, number, lanes)
+            with builder.if_else(builder.icmp_signed(">=", count, constant(VECTOR_BYTES))) as (long, short):
                 with long, builder.if_else(stream) as (then, otherwise):
                     with then:
                         store(value, begin)
-                        fill_vectors(begin, builder.and_(builder.neg(begin), _number(VECTOR_BYTES - 1)), value, True)
+                        fill_vectors(begin, builder.and_(builder.neg(begin), constant(VECTOR_BYTES - 1)), value, True)
                     with otherwise:
-                        fill_vectors(begin, _number(0), value, False)
-                with short, cgutils.for_range_slice(builder, _number(0), count, _number(size), intp=I64) as (at, _):
+                        fill_vectors(begin, constant(0), value, False)
+                with short, cgutils.for_range_slice(builder, constant(0), count, constant(size), intp=I64) as (at, _):
                     store(number, builder.add(begin, at))
         return context.get_dummy_value()
 
@@ -175,11 +170,10 @@ def _transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
     while distance < count:
         first = [lane if not lane & distance else count + lane - distance for lane in range(count)]
         second = [lane + distance if not lane & distance else count + lane for lane in range(count)]
-        orders = [ir.Constant(ir.VectorType(ir.IntType(32), count), order) for order in (first, second)]
         for at in range(count):
             if not at & distance:
                 pair = rows[at], rows[at + distance]
-                rows[at], rows[at + distance] = (builder.shuffle_vector(*pair, order) for order in orders)
+                rows[at], rows[at + distance] = (shuffle(builder, *pair, lanes) for lanes in (first, second))
         distance *= 2
     return rows
 
@@ -199,15 +193,15 @@ def copy_tiles(typing, kind, source, source_pitch, target, target_pitch, tiles, 
         count = side(size)
         vector = ir.VectorType(ir.IntType(8 * size), count)
         with cgutils.for_range(builder, tiles) as tile:
-            first = builder.add(source, builder.mul(builder.mul(tile.index, _number(count)), source_pitch))
+            first = builder.add(source, builder.mul(builder.mul(tile.index, constant(count)), source_pitch))
             rows = []
             for number in range(count):
-                pointer = builder.add(first, builder.mul(source_pitch, _number(number)))
+                pointer = builder.add(first, builder.mul(source_pitch, constant(number)))
                 prefetch_line(builder, builder.add(pointer, ahead))
                 rows.append(builder.load(_pointer(builder, pointer, vector), align=1))
             columns = _transposed(builder, rows)
-            start = builder.add(target, builder.mul(tile.index, _number(count * size)))
-            pointers = [builder.add(start, builder.mul(target_pitch, _number(number))) for number in range(count)]
+            start = builder.add(target, builder.mul(tile.index, constant(count * size)))
+            pointers = [builder.add(start, builder.mul(target_pitch, constant(number))) for number in range(count)]
             with builder.if_else(stream) as (then, otherwise):
                 with then:
                     for column, pointer in zip(columns, pointers):
@@ -230,8 +224,8 @@ def copy_elements(typing, kind, source, source_pitch, target, target_pitch, rows
         size = signature.args[0].dtype.bitwidth // 8
 
         def copy(row: Any, column: Any) -> None:
-            pointer = builder.add(source, builder.add(builder.mul(row, source_pitch), builder.mul(column, _number(size))))
-            end = builder.add(target, builder.add(builder.mul(column, target_pitch), builder.mul(row, _number(size))))
+            pointer = builder.add(source, builder.add(builder.mul(row, source_pitch), builder.mul(column, constant(size))))
+            end = builder.add(target, builder.add(builder.mul(column, target_pitch), builder.mul(row, constant(size))))
             _copy(builder, pointer, end, ir.IntType(8 * size))
 
         with builder.if_else(builder.icmp_signed("<", rows, columns)) as (then, otherwise):

@@ -6,7 +6,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from ..runtime.intrinsic import I64, intrinsic
+from ..runtime.intrinsic import constant, intrinsic
 from .ir import Vectors, gep
 from .pointer import lanes_of
 
@@ -57,13 +57,13 @@ def _make_transpose(in_part: bool) -> Any:
         source, pitch, target, width, *reached = arguments
         lanes = lanes_of(signature.args[0])
         vectors = Vectors(builder, source.type.pointee, lanes)
-        indices = [ir.Constant(I64, r) for r in range(lanes)]
+        indices = [constant(r) for r in range(lanes)]
         for count in reached:
-            last = builder.sub(count, ir.Constant(I64, 1))
+            last = builder.sub(count, constant(1))
             indices = [builder.select(builder.icmp_signed("<", r, last), r, last) for r in indices]
         rows = [vectors.load(gep(builder, source, builder.mul(pitch, r))) for r in indices]
         for j, column in enumerate(transposed(builder, rows)):
-            vectors.store(column, gep(builder, target, builder.mul(width, ir.Constant(I64, j))))
+            vectors.store(column, gep(builder, target, builder.mul(width, constant(j))))
         return context.get_dummy_value()
 
     if in_part:

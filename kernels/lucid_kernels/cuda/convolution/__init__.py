@@ -6,10 +6,10 @@
 `composed`: 3-d convolution, and convolution with ReLU and a residual, where tensor cores serve.
 `tensor_cores`: the launcher of `conv_product.cu` (forward and input gradient), `conv_grad_weight.cu` and `conv_pack.cu`.
 `pointwise`: kernels of one element, by cuBLAS.
-`layout`, `slices`: how arrays lie; sums that were cut.
-`problem`: a convolution as a product of which tile and slices are chosen.
+`layout`, `slices`: channels last; sums over slices of the batch (split-K).
+`problem`: a convolution as a product of matrices, for which tile and slices are chosen.
 `configurations`: tiles and slices, from `tuning/` or by a model.
-`tuner`: what measures configurations, and writes `tuning/`.
+`tuner`: measures configurations and writes `tuning/`.
 `__main__`: `python -m lucid_kernels.cuda.convolution explain 8x64x56x56 3x3` says what is chosen, and by which rule.
 
 float32 is computed as TF32 unless `lucid.backends.cudnn.allow_tf32` is False, as in PyTorch; halves always by tensor cores.

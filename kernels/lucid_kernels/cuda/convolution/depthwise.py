@@ -58,7 +58,7 @@ def _columns(large: Any, small: Any, pack: int, kernel: int, stride: int, paddin
     return next((columns for columns in _COLUMNS.get((stride, small.dtype.char), ()) if not width % columns), 1)
 
 
-def _as_it_lies(source: Any, out: Any, pack: int) -> tuple[Any, _channels.Order, Any]:
+def _input_order(source: Any, out: Any, pack: int) -> tuple[Any, _channels.Order, Any]:
     """Images as a kernel reads them: with the channels last where they lie so and can be read in packs, else as planes.
 
     Also their order, and `out` where that can be written in packs.
@@ -96,7 +96,7 @@ def convolve(x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dil
     kernel, step = weight.shape[2], stride[0]
     size = window_counts(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     pack = _pack(x.dtype, kernel)
-    source, order, into = _as_it_lies(x, out, pack)
+    source, order, into = _input_order(x, out, pack)
     y = order.result(into, (*x.shape[:2], *size), x.dtype)
     if y.size:
         pack = pack if order.last else 1
@@ -113,7 +113,7 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
     if padding[1] % step != phase or not _serves(g, input_shape, weight.shape, stride, dilation, groups):
         return None
     pack = _pack(g.dtype, kernel)
-    source, order, into = _as_it_lies(g, out, pack)
+    source, order, into = _input_order(g, out, pack)
     dx = order.result(into, input_shape, g.dtype)
     pack = pack if order.last else 1
     squares = launch.ceil_div(input_shape[2], step), launch.ceil_div(input_shape[3], step)
@@ -130,7 +130,7 @@ def convolve_grad_weight(g: Any, x: Any, *, weight_shape: tuple[int, ...], strid
     (batch, channels, out_h, out_w), input_size = g.shape, x.shape[2:]
     dw = launch.result(out, weight_shape, g.dtype)
     kernel, step = weight_shape[2], stride[0]
-    lies = [_as_it_lies(array, None, _PAIR)[:2] for array in (g, x)]
+    lies = [_input_order(array, None, _PAIR)[:2] for array in (g, x)]
     if all(order.last for _, order in lies):
         (g, _), (x, _) = lies
         packs = channels // _PAIR

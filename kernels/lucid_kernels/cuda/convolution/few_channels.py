@@ -32,7 +32,7 @@ def convolve_grad_input(g: Any, weight: Any, *, input_shape: tuple[int, ...], st
     squares = _SQUARES.get((kernel, step, phase))
     if (squares is None or groups != 1 or input_shape[1] not in _CHANNELS or g.dtype == np.float64 or not g.size
             or weight.shape[3] != kernel or stride[1] != step or padding[1] % step != phase or tuple(dilation) != (1, 1)
-            or weight.shape[0] < _LEAST_OUTPUTS or layout.lies_last(g) or math.prod(input_shape) >= _LARGEST):  # fmt: skip
+            or weight.shape[0] < _LEAST_OUTPUTS or layout.is_channels_last(g) or math.prod(input_shape) >= _LARGEST):  # fmt: skip
         return None
     dx = launch.result(out, input_shape, g.dtype)
     height, columns = launch.ceil_div(input_shape[2], step), input_shape[0] * launch.ceil_div(input_shape[3], step)

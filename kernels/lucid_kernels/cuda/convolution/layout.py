@@ -7,7 +7,7 @@ from lucid_kernels.cuda.convolution.problem import Sizes
 from lucid_kernels.cuda.runtime import launch
 
 
-def lies_last(x: Any) -> bool:
+def is_channels_last(x: Any) -> bool:
     """Whether the channels of (N, C, ...) lie last in memory, and not also first."""
     return not x.flags.c_contiguous and turned(x).flags.c_contiguous
 
@@ -19,6 +19,6 @@ def turned(x: Any) -> Any:
 
 def result_like(out: Any, shape: Sizes, source: Any) -> Any:
     """Memory for a result: with the channels last where those of `source` are."""
-    if out is not None or not lies_last(source):
+    if out is not None or not is_channels_last(source):
         return launch.result(out, shape, source.dtype)
     return launch.empty((shape[0], *shape[2:], shape[1]), source.dtype).transpose(0, len(shape) - 1, *range(1, len(shape) - 1))

@@ -29,7 +29,7 @@ def convolve_grad_input(g: Any, weight: Any, geometry: Geometry, out: Any) -> An
 
 def convolve_grad_weight(g: Any, x: Any, geometry: Geometry, out: Any) -> Any:
     """As `tensor_cores.convolve_grad_weight`."""
-    last = layout.lies_last(g) and layout.lies_last(x)
+    last = layout.is_channels_last(g) and layout.is_channels_last(x)
     outputs, inputs, pixels = geometry.out_channels, geometry.in_channels, math.prod(geometry.in_size)
     large = outputs * inputs > (outputs + inputs) * pixels
     if not _serves(g, geometry, last) or not (last or (g.dtype.char == "f" and not large)):
@@ -52,7 +52,7 @@ def _serves(x: Any, geometry: Geometry, last: bool) -> bool:
 
 
 def _product(x: Any, weight: Any, channels: int, gradient: bool, geometry: Geometry, out: Any) -> Any:
-    last = layout.lies_last(x)
+    last = layout.is_channels_last(x)
     if not _serves(x, geometry, last) or (last and out is not None):
         return None
     shape = x.shape[0], channels, *x.shape[2:]

@@ -10,6 +10,7 @@ import numpy as np
 from lucid_kernels import tf32
 from lucid_kernels.cuda.convolution import configurations
 from lucid_kernels.cuda.convolution.configurations import Tile
+from lucid_kernels.integers import round_up
 from lucid_kernels.windows import window_counts
 
 Sizes = tuple[int, ...]
@@ -64,11 +65,6 @@ def kind_of(dtype: np.dtype) -> str:
     return "Tf32" if dtype.char == "f" and tf32.convolutions else _KINDS[dtype.char]
 
 
-def whole(n: int, part: int) -> int:
-    """`n`, filled up to whole parts."""
-    return -(-n // part) * part
-
-
 def fits(dtype: np.dtype, geometry: Geometry) -> bool:
     """Whether the kernels for tensor cores compute convolutions of this dtype and geometry."""
     if dtype.char not in _KINDS:
@@ -77,7 +73,7 @@ def fits(dtype: np.dtype, geometry: Geometry) -> bool:
     if max(group_in, group_out) < _FEW or group_in * geometry.taps < _FEW:
         return False
     chunk = 16 // dtype.itemsize
-    padded_in, padded_out = (geometry.groups * whole(each, chunk) for each in (group_in, group_out))
+    padded_in, padded_out = (geometry.groups * round_up(each, chunk) for each in (group_in, group_out))
     sizes = (geometry.batch * padded_in * math.prod(geometry.in_size), geometry.batch * padded_out * math.prod(geometry.out_size),
              (padded_out + 128 * geometry.groups) * (padded_in // geometry.groups + 128) * geometry.taps)  # fmt: skip
     return max(sizes) < _LARGEST and geometry.groups * math.prod(geometry.stride) < _LARGEST_Z
@@ -155,7 +151,7 @@ def product(kind: str, itemsize: int, geometry: Geometry, gradient: bool) -> Pro
         source, target, phases = target, source, math.prod(geometry.stride)
         size = tuple(-(-n // s) for n, s in zip(geometry.in_size, geometry.stride, strict=True))
     chunk = 16 // itemsize
-    rows, padded = geometry.batch * math.prod(size), whole(source, chunk)
+    rows, padded = geometry.batch * math.prod(size), round_up(source, chunk)
     # With a stride a phase has its share of the taps; the largest has at most all.
     slabs = max(1, -(-geometry.taps * padded // (8 * chunk)) // phases)
     simt = configurations.simt(rows, target, geometry.taps * source // phases, groups * phases, 1)
@@ -167,7 +163,7 @@ def weight_gradient(kind: str, itemsize: int, geometry: Geometry) -> Problem:
     """The gradient of the weight."""
     groups = geometry.groups
     rows, channels = geometry.out_channels // groups, geometry.in_channels // groups
-    padded, pixels = whole(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
+    padded, pixels = round_up(channels, 16 // itemsize), geometry.batch * math.prod(geometry.out_size)
     simt = configurations.simt(rows, geometry.taps * channels, pixels, groups, 512)
     return Problem(f"conv_grad_weight<{kind}", "weight gradient", rows, geometry.taps * padded, -(-pixels // 32), groups,
                    kind == "Float32", WEIGHT_MEMORY[itemsize], simt)

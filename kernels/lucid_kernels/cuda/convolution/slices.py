@@ -1,4 +1,4 @@
-"""Sums that were cut into slices, which `conv_pack.cu` adds in order."""
+"""Weight gradients that were summed slice by slice of the batch (split-K): `conv_pack.cu` adds the slices in order."""
 from __future__ import annotations
 
 from typing import Any

@@ -19,11 +19,12 @@ import numpy as np
 from lucid_kernels.cuda.convolution import pointwise
 from lucid_kernels.cuda.convolution import problem as _problem
 from lucid_kernels.cuda.convolution.configurations import Tile
-from lucid_kernels.cuda.convolution.layout import lies_last, result_like, turned
-from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of, whole
+from lucid_kernels.cuda.convolution.layout import is_channels_last, result_like, turned
+from lucid_kernels.cuda.convolution.problem import Geometry, Problem, Sizes, fits, geometry_of, kind_of
 from lucid_kernels.cuda.convolution.slices import add_weight_slices
 from lucid_kernels.cuda.movement import copies
 from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.integers import round_up
 
 _capabilities: dict[int, str] = {}
 
@@ -87,9 +88,9 @@ def pack(x: Any, weight: Any, geometry: Geometry, gradient: bool, tile: Tile) ->
     source, target = geometry.in_channels // groups, geometry.out_channels // groups
     if gradient:
         source, target = target, source
-    packed_rows, padded = whole(target, tile.columns), whole(source, 16 // x.dtype.itemsize)
+    packed_rows, padded = round_up(target, tile.columns), round_up(source, 16 // x.dtype.itemsize)
     packed = launch.empty((groups, packed_rows, geometry.taps, padded), x.dtype)
-    weight_last, chunk = lies_last(weight), 16 // x.dtype.itemsize
+    weight_last, chunk = is_channels_last(weight), 16 // x.dtype.itemsize
     numbers = (geometry.out_channels, geometry.in_channels // groups, geometry.taps, groups, packed_rows, padded, gradient,
                weight_last)  # fmt: skip
     _launch("conv_pack", f"conv_pack_weight<{kind_of(x.dtype)}>", *_flat(packed.size // chunk),
@@ -187,7 +188,7 @@ def _channels_last(x: Any, groups: int) -> Ordered:
     chunk, kind = 16 // x.dtype.itemsize, kind_of(x.dtype)
     batch, channels = x.shape[:2]
     group, pixels = channels // groups, math.prod(x.shape[2:])
-    padded, last = whole(group, chunk), lies_last(x)
+    padded, last = round_up(group, chunk), is_channels_last(x)
     x = turned(x) if last else copies.contiguous(x)
     if last and padded == group and x.data.ptr % 16 == 0 and kind != "Tf32":
         return Ordered(x, padded)
@@ -214,18 +215,18 @@ def product(x: Any, weight: Any, bias: Any, y: Any, geometry: Geometry, gradient
         source, target, phases = target, source, math.prod(geometry.stride)
         size = tuple(-(-n // s) for n, s in zip(geometry.in_size, geometry.stride, strict=True))
     chunk = 16 // x.dtype.itemsize
-    rows, padded = geometry.batch * math.prod(size), whole(source, chunk)
+    rows, padded = geometry.batch * math.prod(size), round_up(source, chunk)
     # With a stride a phase has its share of the taps; the largest has at most all.
     slabs = -(-geometry.taps * padded // (8 * chunk))
     slabs_per_slice = max(1, -(-slabs // slices))
-    packed_rows = whole(target, tile.columns)
+    packed_rows = round_up(target, tile.columns)
     if packed is None:
-        lies_packed = (packed_rows, padded) == (target, source) and not gradient and kind != "Tf32" and lies_last(weight)
+        lies_packed = (packed_rows, padded) == (target, source) and not gradient and kind != "Tf32" and is_channels_last(weight)
         packed = turned(weight) if lies_packed and not weight.data.ptr % 16 else pack(x, weight, geometry, gradient, tile)
     x, _ = _channels_last(x, groups)
     column_tiles = -(-target // tile.columns)
     grid = -(-rows // tile.rows) * column_tiles, slices, phases * groups
-    inner, y_last = math.prod(y.shape[2:]), lies_last(y)
+    inner, y_last = math.prod(y.shape[2:]), is_channels_last(y)
     if y_last:
         inner, y = 1, turned(y)
         residual = None if residual is None else turned(residual)
@@ -261,7 +262,7 @@ def grad_weight(g: Any, x: Any, dw: Any, geometry: Geometry, tile: Tile, slices:
     _launch("conv_grad_weight", f"conv_grad_weight<{kind}, {tile}>", grid, tile.threads,
             (g, x, parts, *map(np.int32, (column_tiles, slabs_per_slice, group_out)), *filled.scalars()),
             _problem.WEIGHT_MEMORY[x.itemsize](tile))
-    if lies_last(dw):  # each tap is a row, then
+    if is_channels_last(dw):  # each tap is a row, then
         add_weight_slices(parts, turned(dw), group_in, channels, 1)
     else:
         add_weight_slices(parts, dw, group_in, channels, geometry.taps)

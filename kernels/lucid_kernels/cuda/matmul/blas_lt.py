@@ -179,12 +179,12 @@ def multiply(problem: Problem, *arguments: Any) -> bool:
         if found.write(*arguments):
             return True
     except Failed as error:
-        _give_up(problem, error)
+        _disable(problem, error)
     _products[cupy.cuda.runtime.getDevice(), problem] = None
     return False
 
 
-def _give_up(problem: Problem, error: Failed) -> None:
+def _disable(problem: Problem, error: Failed) -> None:
     """Use the library no more."""
     if not _failures:
         _failures.append(str(error))
@@ -215,7 +215,7 @@ def _found(problem: Problem) -> Product | None:
     try:
         return _find(problem)
     except Failed as error:
-        _give_up(problem, error)
+        _disable(problem, error)
         return None
 
 

@@ -157,7 +157,7 @@ def _multiply(a: Any, b: Any, result: Any, epilogue: int, bias: Any, aux: Any, t
     if key not in tried:
         if cupy.cuda.get_current_stream().is_capturing():  # where the host cannot look at results
             return False
-        recording.again()
+        recording.record_next()
         if len(tried) >= _MOST_TRIED:
             tried.clear()
         tried[key] = trial(write, products.matmul(a, b))

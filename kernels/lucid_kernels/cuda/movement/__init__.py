@@ -1,4 +1,4 @@
-"""Elements in other places.
+"""Copies: elements moved to other places.
 
 `copies`: copies and casts of any strides, and fills.
 `channels`: arrays with their channels last.

@@ -19,10 +19,11 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucid_kernels.compilation_log import told_if_slow
+from lucid_kernels.compilation_log import log_if_slow
 from lucid_kernels.cuda.runtime import ctype as _ctype
 from lucid_kernels.cuda.runtime import recording
 from lucid_kernels.cuda.runtime import source as _source
+from lucid_kernels.integers import ceil_div as ceil_div
 
 OPTIONS = ("-std=c++17",)
 BLOCK = 256
@@ -60,7 +61,7 @@ def kernel(file: str, name: str) -> Any:
             module = cupy.RawModule(code=text, options=options, name_expressions=names or None)
             if not apart:
                 _modules[file] = module
-        with told_if_slow(f"{file}.cu"):
+        with log_if_slow(f"{file}.cu"):
             found = _kernels[file, name] = module.get_function(name)
     return recording.watched(found)
 
@@ -77,16 +78,16 @@ def generated(text: str) -> Any:
     """The kernel `fused` of a source that we have written at run time. Products and sums are rounded one by one, as by kernels of
     their own.
     """
-    return of_text(text, "fused", ("--fmad=false",))
+    return kernel_of_text(text, "fused", ("--fmad=false",))
 
 
-def of_text(text: str, name: str, options: tuple[str, ...] = ()) -> Any:
+def kernel_of_text(text: str, name: str, options: tuple[str, ...] = ()) -> Any:
     """The kernel `name`, an instance of a template or not, of a source that is no file of ours; our headers are inlined here."""
     found = _kernels.get((text, name))
     if found is None:
         names = None if re.search(rf'extern\s+"C"[^{{;]*\b{re.escape(name)}\s*\(', text) else (name,)
         module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, *options), name_expressions=names)
-        with told_if_slow(f"the CUDA kernel {name}"):
+        with log_if_slow(f"the CUDA kernel {name}"):
             found = _kernels[text, name] = module.get_function(name)
     return recording.watched(found)
 
@@ -107,11 +108,6 @@ ctype = functools.cache(_ctype.ctype)  # a launch needs it: NumPy takes 1 us for
 
 
 # ------------------------------------------------------------------------------------------------------- geometry
-def ceil_div(a: int, b: int) -> int:
-    """`a / b`, rounded up."""
-    return -(-a // b)
-
-
 def multiprocessors() -> int:
     """Multiprocessors of the current device."""
     device = cupy.cuda.runtime.getDevice()

@@ -30,7 +30,7 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from lucid_kernels import tf32
-from lucid_kernels.cuda.runtime import driver, launch, native, quick, recording, recycling
+from lucid_kernels.cuda.runtime import driver, launch, native, plan_lookup, recording, recycling
 from lucid_kernels.expression import Program
 
 ENABLED = os.environ.get("LUCID_GPU_PLANS", "1") != "0"
@@ -92,7 +92,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
 
     @functools.wraps(kernel)
     def call(*arrays: Any, **attributes: Any) -> Any:
-        # One or two arrays that make another one, on the default stream: as `quick.function`, in 0.4 us less.
+        # One or two arrays that make another one, on the default stream: as `plan_lookup.function`, in 0.4 us less.
         if not attributes and not _several and not recording.recorders:
             if len(arrays) == 1:
                 x = arrays[0]
@@ -131,20 +131,20 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
                         return result
         if moves or recording.recorders:
             return general(arrays, attributes)
-        operands, form = arrays, quick.PLAIN
+        operands, form = arrays, plan_lookup.PLAIN
         others: tuple[tuple[str, Any], ...] = ()
         if attributes:
             out = attributes.get("out")
             if out is None:
-                others, form = tuple(attributes.items()), quick.ATTRIBUTES
+                others, form = tuple(attributes.items()), plan_lookup.ATTRIBUTES
             else:
                 others = () if len(attributes) == 1 else tuple([item for item in attributes.items() if item[0] != "out"])
                 written = out if out.__class__ is tuple else (out,)
-                operands, form = (*arrays, *written), quick.OUT + len(written)
+                operands, form = (*arrays, *written), plan_lookup.OUT + len(written)
         kinds = (*map(type, operands), form)
         function = functions.get(kinds)
         if function is None:
-            function = functions[kinds] = quick.function((*map(type, operands),), form, known) or handed_on
+            function = functions[kinds] = plan_lookup.function((*map(type, operands),), form, known) or handed_on
         return function(operands, others, arrays, attributes)
 
     def handed_on(operands: Any, others: Any, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -219,7 +219,7 @@ def planned(kernel: Kernel, *, numbers: bool = False, moves: Sequence[str] = ())
             return kernel(*arrays, **attributes)
         if gaps:
             key += "strides", tuple([None if array._c_contiguous else array.strides for array in given])
-            # `quick` compares the pointers of the arrays, which are others.
+            # `plan_lookup` compares the pointers of the arrays, which are others.
             if any(pointer != array.data.ptr for pointer, array in zip(pointers, given, strict=True)):
                 key.append("backwards")
         if misaligned & 15:
@@ -306,7 +306,7 @@ def _first(plans: dict[Any, Any], key: Any, kernel: Kernel, arrays: Any, attribu
     before = driver.operations()
     with recording.Recorder(moves) as record:
         result = kernel(*arrays, **attributes)
-    if record.again:
+    if record.record_next:
         return result
     if len(plans) >= MOST_PLANS:
         plans.clear()

@@ -30,7 +30,7 @@ class Recorder:
         self.flag: Any = None  # the error flag, where a kernel has it
         self.moving: list[tuple[str, Any]] = []  # arguments that differ in each call, by the name of the attribute
         self.repeatable = True
-        self.again = False  # whether the next such call is to be recorded instead
+        self.record_next = False  # whether the next such call is to be recorded instead
 
     def __enter__(self) -> Recorder:
         recorders.append(self)
@@ -165,11 +165,11 @@ def unrepeatable() -> None:
         recorder.repeatable = False
 
 
-def again() -> None:
+def record_next() -> None:
     """This call does something that the next one does not: that is recorded instead."""
     recorder = current()
     if recorder is not None:
-        recorder.again = True
+        recorder.record_next = True
 
 
 Forget = Callable[[], None]

@@ -79,7 +79,7 @@ class Ring:
                 if _poison is not None:
                     _poison(array)
                 return array, address
-        return self._more()
+        return self._add()
 
     def _new(self) -> tuple[Any, int]:
         array = cupy.ndarray(self._shape, self._dtype)  # `empty` in less time
@@ -87,7 +87,7 @@ class Ring:
             array = cupy.ndarray(self._shape, self._dtype, array.data, self._strides)
         return array, array.data.ptr
 
-    def _more(self) -> tuple[Any, int]:
+    def _add(self) -> tuple[Any, int]:
         global _held, _refused
         array, address = self._new()
         if len(self._entries) < _MOST:

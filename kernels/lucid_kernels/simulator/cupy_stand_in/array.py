@@ -1,4 +1,4 @@
-"""The device array, and how a NumPy function becomes an operation of the device."""
+"""`ndarray`, the array of the simulated device, and `run`, which makes an operation of the device of a NumPy function."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def _selected(x: Array, indices: Array, axis: int, checked: bool = True) -> Arra
 
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     if one_number:
-        return broadcast.written_out(broadcast.distinct(x), shape)
+        return broadcast.materialized(broadcast.distinct(x), shape)
     positions = np.ascontiguousarray(indices.reshape(-1), np.int64)
     selected: Array = index_select.index_select(x, positions, axis)
     return selected.reshape(shape)

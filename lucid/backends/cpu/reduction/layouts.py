@@ -50,7 +50,7 @@ def of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: An
         result = function(few, axis=axis, keepdims=True, **options)
         if function.__name__ == "sum":
             result = result * math.prod([x.shape[dim] // few.shape[dim] for dim in axes])
-        result = broadcast.written_out(result, tuple([1 if dim in axes else n for dim, n in enumerate(x.shape)]))
+        result = broadcast.materialized(result, tuple([1 if dim in axes else n for dim, n in enumerate(x.shape)]))
     else:
         from lucid_kernels.cpu.arrays import layout as arrays_layout
 

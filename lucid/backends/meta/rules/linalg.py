@@ -28,7 +28,7 @@ def qr(x: MetaArray, *, mode: str) -> tuple[MetaArray, MetaArray]:
 @rule
 def lstsq(a: MetaArray, b: MetaArray, **options: Any) -> tuple[MetaArray, MetaArray, MetaArray]:
     *batch, rows, columns = a.shape
-    values = blank((*batch, min(rows, columns)), a.layout.real.dtype)
+    values = blank((*batch, min(rows, columns)), a.value.real.dtype)
     return blank((*batch, columns, b.shape[-1]), a.dtype), blank(batch, np.int64), values
 
 

@@ -38,32 +38,32 @@ def add_at(x: MetaArray, part: MetaArray, *, index: Any) -> MetaArray:
 
 @rule
 def broadcast_to(x: MetaArray, *, shape: tuple[int, ...]) -> MetaArray:
-    return x.view(np.broadcast_to(x.layout, shape))
+    return x.view(np.broadcast_to(x.value, shape))
 
 
 @rule
 def real(x: MetaArray) -> MetaArray:
-    return x.view(x.layout.real)
+    return x.view(x.value.real)
 
 
 @rule
 def imag(x: MetaArray) -> MetaArray:
-    return x.view(x.layout.imag)
+    return x.view(x.value.imag)
 
 
 @rule
 def view_dtype(x: MetaArray, *, dtype: np.dtype) -> MetaArray:
-    return x.view(x.layout.view(dtype))
+    return x.view(x.value.view(dtype))
 
 
 @rule
 def view_as_real(x: MetaArray) -> MetaArray:
-    return x.view(cpu.TABLE["view_as_real"](x.layout))
+    return x.view(cpu.TABLE["view_as_real"](x.value))
 
 
 @rule
 def view_as_complex(x: MetaArray) -> MetaArray:
-    return x.view(cpu.TABLE["view_as_complex"](x.layout))
+    return x.view(cpu.TABLE["view_as_complex"](x.value))
 
 
 @rule
@@ -73,22 +73,22 @@ def flip(x: MetaArray, *, axis: Any) -> MetaArray:
 
 @rule
 def contiguous(x: MetaArray) -> MetaArray:
-    return x.view(x.layout.view()) if x.flags.c_contiguous else x.copy()
+    return x.view(x.value.view()) if x.flags.c_contiguous else x.copy()
 
 
 @rule
 def diagonal(x: MetaArray, *, offset: int, axis1: int, axis2: int) -> MetaArray:
-    return x.view(np.diagonal(x.layout, offset, axis1, axis2))
+    return x.view(np.diagonal(x.value, offset, axis1, axis2))
 
 
 @rule
 def as_strided(x: MetaArray, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> MetaArray:
-    return x.view(np.lib.stride_tricks.as_strided(x.layout, shape, [step * x.itemsize for step in strides]))
+    return x.view(np.lib.stride_tricks.as_strided(x.value, shape, [step * x.itemsize for step in strides]))
 
 
 @rule
 def windows(x: MetaArray, *, dim: int, size: int, step: int) -> MetaArray:
-    return x.view(np.lib.stride_tricks.as_strided(x.layout, *window_layout(x.shape, x.layout.strides, dim, size, step)))
+    return x.view(np.lib.stride_tricks.as_strided(x.value, *window_layout(x.shape, x.value.strides, dim, size, step)))
 
 
 @rule

@@ -76,10 +76,10 @@ class BackwardHooks:
         if self._watches_inputs:
             self._grad_output = shown  # type: ignore[assignment]
         else:
-            self._tell_without_inputs(shown)
+            self._call_hooks_without_inputs(shown)
         return gradients if shown is gradients else _checked(shown, self._outputs)
 
-    def _tell_without_inputs(self, grad_output: Sequence[Any]) -> None:
+    def _call_hooks_without_inputs(self, grad_output: Sequence[Any]) -> None:
         """Call the hooks of a module none of whose inputs requires grad: they can change nothing."""
         if self._hooks:
             warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no "

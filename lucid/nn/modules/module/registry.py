@@ -1,4 +1,4 @@
-"""What a module holds: parameters, buffers and submodules by name, and iterators over them."""
+"""`Registry`, the part of Module that holds its state: parameters, buffers and submodules by name, and iterators over them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping

@@ -75,7 +75,7 @@ def _lengths(name: str, value: Any, log_probs: Tensor) -> Tensor:
     return lengths
 
 
-@_recording.as_it_is  # a replay looks too
+@_recording.not_recorded  # a replay looks too
 def _require_frames(inputs: Tensor, frames: int) -> None:
     """Raise RuntimeError for lengths of more frames than there are."""
     counts = inputs.tolist()
@@ -83,7 +83,7 @@ def _require_frames(inputs: Tensor, frames: int) -> None:
         raise RuntimeError(f"Expected input_lengths to have values between 0 and {frames}, but got {counts}")
 
 
-@_recording.as_it_is
+@_recording.not_recorded
 def _require_targets(lengths: Tensor, shape: tuple[int, ...]) -> None:
     """Raise RuntimeError for targets of another `shape` than their lengths ask for."""
     batch, longest = lengths._array.size, max(lengths.tolist(), default=0)

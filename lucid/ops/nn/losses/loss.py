@@ -1,4 +1,6 @@
-"""Losses. Those of class indices have kernels; the others are written with operations."""
+"""Losses: cross entropy, NLL, MSE, L1, Huber, KL divergence, binary cross entropy. Those of class indices have kernels; the
+others are made of operations.
+"""
 from __future__ import annotations
 
 import warnings
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import _dtypes, _recording
-from ...._namespace.callers import outside
+from ...._namespace.callers import stacklevel
 from ....autograd.accumulation import is_one
 from ....autograd.calls import operation, single_op
 from ....autograd.errors import type_name
@@ -38,7 +40,7 @@ def _reduction(reduction: str, size_average: bool | None, reduce: bool | None) -
         averaged, reduced = size_average is None or size_average, reduce is None or reduce
         reduction = "none" if not reduced else "mean" if averaged else "sum"
         warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -70,7 +72,7 @@ def _warn_about_sizes(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
                       "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-                      stacklevel=outside())
+                      stacklevel=stacklevel())
 
 
 def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -450,7 +452,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
                       "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
-                      "behave the same as 'batchmean' in the next major release.", stacklevel=outside())
+                      "behave the same as 'batchmean' in the next major release.", stacklevel=stacklevel())
     batch_mean = reduction == "batchmean"
     reduction = _reduction("sum" if batch_mean else reduction, size_average, reduce)
     if input._array.shape != target._array.shape:

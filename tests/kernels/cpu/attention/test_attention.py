@@ -33,11 +33,6 @@ def either_way(request, monkeypatch):
     monkeypatch.setattr(tuning, "ATTENTION_KEPT_KEYS", 1000 if request.param == "exponentials kept" else 0)
 
 
-def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):
-    _, y, lse = reference.attention(q, k, v, mask, scale, is_causal)
-    return (y, lse, *reference.gradients(g, q, k, v, mask, scale, is_causal))
-
-
 @pytest.mark.parametrize("shape", [*reference.SHAPES, (1, 2, 1, 300, 520, 64, 64), (3, 8, 8, 64, 128, 64, 64), (1, 4, 2, 4, 75, 33, 120)])
 @pytest.mark.parametrize("mask", reference.MASKS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -46,7 +41,7 @@ def test_values_and_gradients(shape, mask, dtype):
     *arrays, additive = data = reference.data(shape, mask, dtype)
     before = [a.copy() for a in arrays]
     results = forward_and_backward(*data, is_causal=mask == "causal")
-    for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+    for got, wanted in zip(results, reference.expected(*data, is_causal=mask == "causal"), strict=True):
         assert got.dtype == dtype
         assert got.flags.c_contiguous
         np.testing.assert_allclose(got, wanted, **TOLERANCE[dtype])
@@ -93,7 +88,7 @@ def test_heads_of_one_projection(shape, mask):
 @pytest.mark.parametrize("scale", [0.0, -0.7])
 def test_any_scale(scale):
     data = reference.data((1, 2, 1, 70, 140, 8, 8), "causal", np.float32)
-    for got, wanted in zip(forward_and_backward(*data, scale=scale, is_causal=True), expected(*data, scale=scale, is_causal=True),
+    for got, wanted in zip(forward_and_backward(*data, scale=scale, is_causal=True), reference.expected(*data, scale=scale, is_causal=True),
                            strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=2e-5)
 
@@ -135,7 +130,7 @@ def test_empty(empty, causal):
     elif empty == 2:
         shape[1] = 0
     data = reference.data(shape, None, np.float32)
-    for got, wanted in zip(forward_and_backward(*data, is_causal=causal), expected(*data, is_causal=causal), strict=True):
+    for got, wanted in zip(forward_and_backward(*data, is_causal=causal), reference.expected(*data, is_causal=causal), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
 
@@ -173,7 +168,7 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where, queries):
     data = reference.data((1, 1, 1, queries, 5, 4, 3), None, np.float32)
     data[where][0, 0, 2, 1] = bad
     with np.errstate(invalid="ignore"):
-        wanted = expected(*data)
+        wanted = reference.expected(*data)
     for got, exact in zip(forward_and_backward(*data), wanted, strict=True):
         np.testing.assert_allclose(got, exact, rtol=1e-4, atol=1e-5)
 
@@ -184,7 +179,7 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where, queries):
 @pytest.mark.usefixtures("either_way")
 def test_rows_of_the_lowest_number_are_a_mean(lowest, shape, dtype):
     *arrays, mask = data = reference.masked_with(lowest, shape, dtype)
-    for got, wanted in zip(forward_and_backward(*data), expected(*data), strict=True):
+    for got, wanted in zip(forward_and_backward(*data), reference.expected(*data), strict=True):
         np.testing.assert_allclose(got, wanted, **TOLERANCE[dtype])
 
 
@@ -196,7 +191,7 @@ def test_equal_scores_however_large(width, causal):
     g, q, k, v, _ = reference.data((1, 1, 1, 40, 20, width, 8), None, np.float32)
     k[:] = k[:, :, :1]
     y, _, _, _, dv = forward_and_backward(g, q * 1e15, k * 1e15, v, None, is_causal=causal)
-    wanted = expected(g, q * 0, k, v, None, is_causal=causal)
+    wanted = reference.expected(g, q * 0, k, v, None, is_causal=causal)
     np.testing.assert_allclose(y, wanted[0], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(dv, wanted[4], rtol=1e-5, atol=1e-5)
 
@@ -204,7 +199,7 @@ def test_equal_scores_however_large(width, causal):
 def test_large_scores():
     g, q, k, v, _ = reference.data((1, 1, 1, 20, 300, 8, 8), None, np.float32)
     data = (g, q * 100, k * 10, v, None)
-    for got, wanted in zip(forward_and_backward(*data)[:2], expected(*data)[:2], strict=True):
+    for got, wanted in zip(forward_and_backward(*data)[:2], reference.expected(*data)[:2], strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
 
 
@@ -231,7 +226,7 @@ def test_errors_are_within_twice_those_of_torch(mask, queries):
     t_mask = None if additive is None else torch.tensor(additive)
     y = torch.nn.functional.scaled_dot_product_attention(*tensors, attn_mask=t_mask, is_causal=causal)
     theirs = (y.detach(), *torch.autograd.grad(y, tensors, torch.tensor(g)))
-    exact = expected(g, q, k, v, additive, scale, causal)
+    exact = reference.expected(g, q, k, v, additive, scale, causal)
     ours = forward_and_backward(g, q, k, v, additive, scale, causal)
     for index in range(4):
         wanted = exact[index + (index > 0)]
@@ -282,11 +277,11 @@ def test_products_leave_out_what_is_hidden(dtype, visible):
     beyond = np.arange(seen) >= visible + np.arange(rows)[:, None] // block * block + block - 1
     given = np.where(beyond, np.nan, below).astype(dtype)
     result = np.ones((rows, columns), dtype)
-    attention_products.add_seen(given, c, result, rows, seen, visible, 1, True, nothing)
+    attention_products.add_visible(given, c, result, rows, seen, visible, 1, True, nothing)
     np.testing.assert_allclose(result, 1 + below @ c, rtol=1e-4, atol=1e-4)
     given = np.where(np.arange(rows)[:, None] < np.arange(seen) // block * block - visible + 1, np.nan, below).astype(dtype)
     result = np.ones((seen, columns), dtype)
-    attention_products.add_seeing(given, c, result, seen, rows, visible, 1)
+    attention_products.add_visible_transposed(given, c, result, seen, rows, visible, 1)
     np.testing.assert_allclose(result, 1 + below.T @ c, rtol=1e-4, atol=1e-4)
 
 

@@ -37,11 +37,11 @@ def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: py
         return [conv2d(x, weight, bias, **geometry), conv2d_grad_input(g, weight, input_shape=x_shape, **geometry),
                 *conv2d_grad_parameters(g, x, weight_shape=weight_shape, **geometry)]
 
-    kept = dilation_bands.share_met, dilation_bands.bands_of, dilation_bands.rows_met
+    kept = dilation_bands.valid_share, dilation_bands.bands_of, dilation_bands.valid_rows
     monkeypatch.setattr(tuning, "DILATION_BANDS_LEAST_POSITIONS", 1)
     for function in kept:
         function.cache_clear()
-    assert dilation_bands.rows_met(window, x_shape[2])
+    assert dilation_bands.valid_rows(window, x_shape[2])
     given = results(x, weight, bias, g)
     monkeypatch.setattr(tuning, "DILATION_BANDS_MOST_PRODUCTS", 0)
     forget_choices()
@@ -57,15 +57,15 @@ def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: py
 def test_rows_of_taps_that_a_band_meets() -> None:
     window = window_of((1, 1, 33, 33), (1, 1, 3, 3), (1, 1), (12, 12), (12, 12))
     assert dilation_bands.bands_of(window, 33) == ((0, 12, 1, 3), (12, 21, 0, 3), (21, 33, 0, 2))
-    assert dilation_bands.rows_met(window, 33) == ((12, 33, 0, 1), (0, 33, 1, 2), (0, 21, 2, 3))
-    assert dilation_bands.share_met(window, 33) == 75 / 99
+    assert dilation_bands.valid_rows(window, 33) == ((12, 33, 0, 1), (0, 33, 1, 2), (0, 21, 2, 3))
+    assert dilation_bands.valid_share(window, 33) == 75 / 99
     beyond = window_of((1, 1, 60, 60), (1, 1, 2, 3), (1, 1), (80, 1), (85, 1))
     assert dilation_bands.bands_of(beyond, 60) == ((0, beyond.out_height, 0, 2),)  # rows in between meet nothing
     small = window_of((1, 1, 9, 9), (1, 1, 3, 3), (1, 1), (6, 6), (6, 6))
     assert dilation_bands.bands_of(small, 9) == ((0, 9, 0, 3),)
     plain = window_of((1, 1, 33, 33), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1))
     assert dilation_bands.bands_of(plain, 33) == ((0, 33, 0, 3),)
-    assert dilation_bands.rows_met(plain, 33) == ()
+    assert dilation_bands.valid_rows(plain, 33) == ()
 
 
 def test_nan_reaches_what_meets_it() -> None:

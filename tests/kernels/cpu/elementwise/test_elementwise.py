@@ -311,5 +311,5 @@ def test_a_number_and_a_part(name: str, dtype: Any) -> None:
 
 def test_what_lies_in_rows():
     x = np.zeros((4, 3, 80), np.float32)
-    assert all(arrays_layout.lies_in_rows(part) for part in (x, x[0], x[..., 8:], x[:, :1], x[:2, 1:2, 8:72]))
-    assert not any(arrays_layout.lies_in_rows(part) for part in (x[..., ::2], x[..., :63], x[:, 1:, 1:], x[::-1, :, 1:], x.T))
+    assert all(arrays_layout.has_dense_rows(part) for part in (x, x[0], x[..., 8:], x[:, :1], x[:2, 1:2, 8:72]))
+    assert not any(arrays_layout.has_dense_rows(part) for part in (x[..., ::2], x[..., :63], x[:, 1:, 1:], x[::-1, :, 1:], x.T))

@@ -234,7 +234,7 @@ def test_infinite_weights_make_nan_of_two_infinities(shape, training):
 
 @pytest.mark.parametrize("kind", ["outlier", "offset", "huge", "spike"])
 def test_float32_statistics_are_those_of_float64(kind):
-    """Sums are float32 within stretches: an odd first element, a mean far from 0, and squares beyond float32 must not show."""
+    """Sums are float32 within tiles: an odd first element, a mean far from 0, and squares beyond float32 must not show."""
     x = np.random.default_rng(0).standard_normal((3, 2, 3000)).astype(np.float32)
     if kind == "outlier":
         x[0, :, 0] = 50

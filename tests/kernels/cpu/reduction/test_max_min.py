@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.reduction import max_min, reduction
 
-# (shape, axis): wide rows, few columns that are read as wide rows, an odd number of them, stretches, planes in the middle, one row.
+# (shape, axis): wide rows, few columns that are read as wide rows, an odd number of them, tiles, planes in the middle, one row.
 CASES: list[tuple[tuple[int, ...], Any]] = [
     ((300, 70), 0), ((512, 3), 0), ((77, 40), 0), ((6, 2000), 0), ((3, 50, 40), 1), ((2, 4, 8, 33), (1, 2)), ((1, 40), 0),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.reduction import reduction
 
-# (shape, axis): rows, long rows in pieces, columns in stretches, pieces of few columns, adjacent axes, everything.
+# (shape, axis): rows, long rows in pieces, columns in tiles, pieces of few columns, adjacent axes, everything.
 CASES = [
     ((300, 7), 1), ((3, 100_000), 1), ((300, 7), 0), ((5, 33, 5000), 1), ((1, 70_001), 0), ((50_000, 3), 0), ((5, 3000, 2), 1), ((5, 300, 70), (0, 1)),
     ((5, 300, 70), (2, 1)), ((40, 50, 60), None), ((2, 33, 1025), 1), ((1, 1), 0),

@@ -399,10 +399,10 @@ def test_the_compiler_runs_with_room_for_its_frames() -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
     before = page_faults()
-    assert patches.with_room(lambda deepest: [calls_at(depth) for depth in range(deepest)], 300) == [499500] * 300
+    assert patches.with_large_stack(lambda deepest: [calls_at(depth) for depth in range(deepest)], 300) == [499500] * 300
     assert page_faults() - before < 900
     with pytest.raises(ZeroDivisionError):
-        patches.with_room(lambda number: 1 // number, 0)
+        patches.with_large_stack(lambda number: 1 // number, 0)
 
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="Python runs handlers in the main thread")
@@ -410,14 +410,14 @@ def test_the_compiler_runs_with_room_for_its_frames() -> None:
 def test_handlers_of_signals_run_after_the_compiler(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     if number not in signal.valid_signals():
         pytest.skip("no such signal on this system")
-    kernel, with_room, compiled = _without_cache(_polynomial), patches.with_room, []
+    kernel, with_room, compiled = _without_cache(_polynomial), patches.with_large_stack, []
 
     def interrupted(function: Any, argument: Any) -> Any:
         signal.raise_signal(number)
         compiled.append(with_room(function, argument))
         return compiled[-1]
 
-    monkeypatch.setattr(patches, "with_room", interrupted)
+    monkeypatch.setattr(patches, "with_large_stack", interrupted)
     before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -427,7 +427,7 @@ def test_handlers_of_signals_run_after_the_compiler(monkeypatch: pytest.MonkeyPa
         signal.signal(number, before)
     assert kernel(3.0, 2) == 33 and len(compiled) == 1
     worker = threading.Thread(target=lambda: kernel(3, 2))  # which no handler interrupts, and which may set none
-    monkeypatch.setattr(patches, "with_room", with_room)
+    monkeypatch.setattr(patches, "with_large_stack", with_room)
     worker.start()
     worker.join()
     assert len(kernel.signatures) == 2

@@ -16,7 +16,7 @@ def check(*shapes: tuple[int, ...], mask: object = None, scale: float = 0.3) -> 
     for shape in shapes:
         data = reference.data(shape, mask, np.float64)
         results = test_attention.forward_and_backward(attention, cp, *data, is_causal=mask == "causal", scale=scale)
-        wanted = test_attention.expected(*data, is_causal=mask == "causal", scale=scale)
+        wanted = reference.expected(*data, is_causal=mask == "causal", scale=scale)
         for got, exact in zip(results, wanted, strict=True):
             np.testing.assert_allclose(got.get(), exact, rtol=1e-9, atol=1e-11)
 

@@ -39,7 +39,7 @@ def check(*shapes: tuple[int, ...], mask: object = None, dtype: type = np.float3
     for shape in shapes:
         data = reference.data(shape, mask, dtype)
         results = test_attention.forward_and_backward(attention, cp, *data, is_causal=mask == "causal", scale=scale)
-        wanted = test_attention.expected(*data, is_causal=mask == "causal", scale=scale)
+        wanted = reference.expected(*data, is_causal=mask == "causal", scale=scale)
         for got, exact in zip(results, wanted, strict=True):
             if exact.ndim == 3:
                 np.testing.assert_allclose(got.get(), exact, rtol=1e-5, atol=1e-5)

@@ -32,18 +32,13 @@ def logarithms(cp, kept, mask, scale):
     return cp.asarray(reference.logarithms(shift * shift.dtype.type(problem.factors(mask, scale)[1]), factor))
 
 
-def expected(g, q, k, v, mask, is_causal=False, scale=SCALE):
-    _, y, lse = reference.attention(q, k, v, mask, scale, is_causal)
-    return (y, lse, *reference.gradients(g, q, k, v, mask, scale, is_causal))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("mask", reference.MASKS, ids=str)
 def test_values_and_gradients(kernels, cp, dtype, mask):
     for shape in reference.SHAPES:
         data = reference.data(shape, mask, dtype)
         results = forward_and_backward(kernels, cp, *data, is_causal=mask == "causal")
-        for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+        for got, wanted in zip(results, reference.expected(*data, is_causal=mask == "causal"), strict=True):
             assert got.dtype == dtype and got.shape == wanted.shape
             np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[dtype])
 
@@ -52,7 +47,7 @@ def test_values_and_gradients(kernels, cp, dtype, mask):
 def test_every_schedule(kernels, cp, schedule, mask):
     data = reference.data((1, 2, 1, 70, 66, 17, 5), mask, np.float32)
     results = forward_and_backward(kernels, cp, *data, is_causal=mask == "causal")
-    for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+    for got, wanted in zip(results, reference.expected(*data, is_causal=mask == "causal"), strict=True):
         np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
 
 
@@ -82,7 +77,7 @@ def test_float32_without_tensor_cores(kernels, cp, monkeypatch, mask):
     for shape in reference.SHAPES[1:4]:
         data = reference.data(shape, mask, np.float32)
         results = forward_and_backward(kernels, cp, *data, is_causal=mask == "causal")
-        for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+        for got, wanted in zip(results, reference.expected(*data, is_causal=mask == "causal"), strict=True):
             np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
 
 
@@ -100,7 +95,7 @@ def test_halves_without_tensor_cores_are_computed_in_float32(kernels, cp, monkey
 
 def test_wide_heads(kernels, cp):
     data = reference.data((1, 1, 1, 5, 6, 260, 3), None, np.float32)
-    for got, wanted in zip(forward_and_backward(kernels, cp, *data), expected(*data), strict=True):
+    for got, wanted in zip(forward_and_backward(kernels, cp, *data), reference.expected(*data), strict=True):
         np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
 
 
@@ -111,7 +106,7 @@ def test_empty(kernels, cp, empty):
     for causal in (False, True):
         data = reference.data(shape, None, np.float32)
         results = forward_and_backward(kernels, cp, *data, is_causal=causal)
-        for got, wanted in zip(results, expected(*data, is_causal=causal), strict=True):
+        for got, wanted in zip(results, reference.expected(*data, is_causal=causal), strict=True):
             np.testing.assert_allclose(got.get(), wanted, rtol=1e-5, atol=1e-5)
 
 
@@ -121,7 +116,7 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(kernels, cp, bad, where):
     data = reference.data((1, 1, 1, 7, 5, 4, 3), None, np.float32)
     data[where][0, 0, 2, 1] = bad
     with np.errstate(invalid="ignore"):
-        wanted = expected(*data)
+        wanted = reference.expected(*data)
     for got, exact in zip(forward_and_backward(kernels, cp, *data), wanted, strict=True):
         np.testing.assert_allclose(got.get(), exact, rtol=1e-4, atol=1e-5)
 
@@ -130,7 +125,7 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(kernels, cp, bad, where):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_of_the_lowest_number_are_a_mean(kernels, cp, lowest, dtype):
     data = reference.masked_with(lowest, (1, 2, 1, 20, 70, 8, 8), dtype)
-    for got, wanted in zip(forward_and_backward(kernels, cp, *data), expected(*data), strict=True):
+    for got, wanted in zip(forward_and_backward(kernels, cp, *data), reference.expected(*data), strict=True):
         np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[dtype])
 
 
@@ -139,7 +134,7 @@ def test_equal_scores_however_large(kernels, cp, causal):
     g, q, k, v, _ = reference.data((1, 1, 1, 40, 20, 8, 8), None, np.float32)
     k[:] = k[:, :, :1]
     y, _, _, _, dv = forward_and_backward(kernels, cp, g, q * 1e15, k * 1e15, v, None, is_causal=causal)
-    wanted = expected(g, q * 0, k, v, None, is_causal=causal)
+    wanted = reference.expected(g, q * 0, k, v, None, is_causal=causal)
     np.testing.assert_allclose(y.get(), wanted[0], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(dv.get(), wanted[4], rtol=1e-5, atol=1e-5)
 

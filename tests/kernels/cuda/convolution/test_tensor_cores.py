@@ -230,7 +230,7 @@ def test_layouts_and_out(cp, tensor_cores, kind):
             out = make(y.shape)
             found = conv2d.conv2d(x_, weight_, bias_, out=out, **keywords)
             assert (out is None or found is out) and found.dtype == DTYPES[kind]
-            assert layout.lies_last(found) == (out is None and layout.lies_last(x_))
+            assert layout.is_channels_last(found) == (out is None and layout.is_channels_last(x_))
             close(found, y, kind)
             found = conv2d.conv2d_grad_input(g_, weight_, input_shape=x.shape, out=make(x.shape), **keywords)
             close(found, dx, kind)
@@ -273,7 +273,7 @@ def test_a_view_that_begins_anywhere(cp, tensor_cores):
     y = reference(x, weight, None, np.zeros((2, 66, 5, 7)), "bfloat16", **keywords)[0]
     flat = np.concatenate([[0.0], np.moveaxis(x, 1, -1).reshape(-1)])
     view = on_device(cp, flat, "bfloat16")[1:].reshape(2, 5, 7, 40).transpose(0, 3, 1, 2)
-    assert layout.lies_last(view) and view.data.ptr % 16
+    assert layout.is_channels_last(view) and view.data.ptr % 16
     close(tensor_cores.convolve(view, on_device(cp, weight, "bfloat16"), None, **keywords), y, "bfloat16")
 
 
@@ -293,7 +293,7 @@ def test_both_gradients_at_once_have_the_bits_of_each(cp, tensor_cores, name, ki
         for found, expected in zip(both, alone, strict=False):
             np.testing.assert_array_equal(found.get().astype(np.float64), expected.get().astype(np.float64))
         assert both[0].strides == alone[0].strides
-        assert layout.lies_last(both[1]) == (last and layout.lies_last(weight_))
+        assert layout.is_channels_last(both[1]) == (last and layout.is_channels_last(weight_))
 
 
 @pytest.mark.parametrize("kind", ["tf32", "float16", "bfloat16"])
@@ -331,7 +331,7 @@ def test_products_of_matrices(cp, tensor_cores, kind, last):
         if kind == "exact":
             return
         found = tensor_cores.convolve(x_, weight_, None, **keywords)
-        assert layout.lies_last(found) == last
+        assert layout.is_channels_last(found) == last
         # cuBLAS rounds to TF32 as it likes.
         near = "bfloat16" if kind == "tf32" else kind
         close(found, y, near)

@@ -7,9 +7,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import I64, intrinsic
+from ...runtime.intrinsic import I64, constant, intrinsic
 from ...simd.cpu_features import VECTOR_BYTES
-from ...simd.ir import Vectors, data_of, gep
+from ...simd.ir import Vectors, data_of, gep, shuffle
 from ...simd.strided import prefetch_line
 
 # Results of a run, whose sums are in registers.
@@ -51,16 +51,13 @@ def _make(adds: bool) -> Any:
             totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(RUN)]
             start = vectors.load(first)
 
-            def number(value: int) -> Any:
-                return ir.Constant(I64, value)
-
             def vector(array: Any, place: Any) -> Any:
-                return gep(builder, array, builder.mul(place, number(lanes)))
+                return gep(builder, array, builder.mul(place, constant(lanes)))
 
-            def ask_lines(address: Any, part: Any, lines: Any, write: bool) -> None:
-                begin = builder.add(address, builder.mul(builder.mul(part, lines), number(_LINE)))
+            def prefetch_lines(address: Any, part: Any, lines: Any, write: bool) -> None:
+                begin = builder.add(address, builder.mul(builder.mul(part, lines), constant(_LINE)))
                 with cgutils.for_range(builder, lines) as line:
-                    prefetch_line(builder, builder.add(begin, builder.mul(line.index, number(_LINE))), write)
+                    prefetch_line(builder, builder.add(begin, builder.mul(line.index, constant(_LINE))), write)
 
             def meet(size: int, count: int, place: Any, column: Any, factor: Any) -> None:
                 """Add the products of `count` factors to `size` sums: each vector of `a` is loaded once for all that it meets."""
@@ -81,8 +78,7 @@ def _make(adds: bool) -> Any:
                     return
                 wide = Vectors(builder, ir.DoubleType(), min(lanes, VECTOR_BYTES // 8))
                 for part in range(0, lanes, wide.type.count):
-                    order = ir.Constant(ir.VectorType(ir.IntType(32), wide.type.count), list(range(part, part + wide.type.count)))
-                    added = builder.shuffle_vector(total, total, order)
+                    added = shuffle(builder, total, total, range(part, part + wide.type.count))
                     if added.type != wide.type:
                         added = builder.fpext(added, wide.type)
                     place = gep(builder, target, part)
@@ -91,28 +87,28 @@ def _make(adds: bool) -> Any:
             def sum_run(begin: Any, end: Any, place: Any, size: int) -> None:
                 for total in totals[:size]:
                     builder.store(start, total)
-                with cgutils.for_range_slice(builder, begin, end, number(1), intp=I64) as (k, _):
-                    meeting = gep(builder, meetings, builder.shl(k, number(2)))
+                with cgutils.for_range_slice(builder, begin, end, constant(1), intp=I64) as (k, _):
+                    meeting = gep(builder, meetings, builder.shl(k, constant(2)))
                     there, column, factor, count = (builder.sext(builder.load(gep(builder, meeting, i)), I64) for i in range(4))
                     behind = builder.append_basic_block("met")
                     choice = builder.switch(count, behind)
                     for some in FACTORS:
                         block = builder.append_basic_block(f"meet{some}")
-                        choice.add_case(number(some), block)
+                        choice.add_case(constant(some), block)
                         builder.position_at_end(block)
                         meet(size, some, there, column, factor)
                         builder.branch(behind)
                     builder.position_at_end(behind)
                 for r, total in enumerate(totals[:size]):
-                    put(builder.load(total), vector(results, builder.add(place, builder.mul(pitch, number(r)))))
+                    put(builder.load(total), vector(results, builder.add(place, builder.mul(pitch, constant(r)))))
 
             with cgutils.for_range(builder, rows) as loop:
-                run = gep(builder, runs, builder.shl(loop.index, number(2)))
+                run = gep(builder, runs, builder.shl(loop.index, constant(2)))
                 begin, end, place, length = (builder.load(gep(builder, run, i)) for i in range(4))
-                ask_lines(next_a, loop.index, a_lines, False)
-                ask_lines(next_b, loop.index, b_lines, not adds)
+                prefetch_lines(next_a, loop.index, a_lines, False)
+                prefetch_lines(next_b, loop.index, b_lines, not adds)
                 for size in range(1, RUN + 1):
-                    with builder.if_then(builder.icmp_signed("==", length, number(size))):
+                    with builder.if_then(builder.icmp_signed("==", length, constant(size))):
                         sum_run(begin, end, place, size)
             return context.get_dummy_value()
 

@@ -12,10 +12,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import intrinsic
+from ...runtime.intrinsic import constant, intrinsic
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.ir import Vectors, data_of, gep
-from ...simd.lanes import Plane, constant, for_steps
+from ...simd.lanes import Plane, for_steps
 
 # Pairs of rows of results in registers at a time, each of four vectors.
 _PAIRS = 2

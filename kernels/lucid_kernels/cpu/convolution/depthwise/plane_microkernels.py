@@ -15,10 +15,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import I64, intrinsic
+from ...runtime.intrinsic import I64, constant, intrinsic
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.ir import Vectors, data_of, gep
-from ...simd.lanes import LANE, Plane, constant, for_steps
+from ...simd.lanes import LANE, Plane, for_steps
 
 # Rows of results in registers at a time. A multiply-add takes four cycles and two start in each: with 4 rows 7x7 taps took 1.6
 # times as long, 3x3 taps 1.3 times. 7 divide the planes of most networks for images of 224 pixels. 16 registers have room for 4.

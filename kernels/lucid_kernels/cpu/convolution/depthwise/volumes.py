@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays.layout import Array, contiguous
 from ...runtime.allocator import empty
-from ..volume import Sizes, slices_met, window_of_slices
+from ..volume import Sizes, input_slices, window_of_slices
 
 
 def convolve(kernels: Any, x: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -17,7 +17,7 @@ def convolve(kernels: Any, x: Array, weight: Array, bias: Array | None, stride: 
     """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, 1, KD, KH, KW), plus bias (O,), none of them empty."""
     kernel = weight.shape[2:]
     outputs, window = window_of_slices(x.shape, kernel, stride, padding, dilation)
-    slices = slices_met(x.shape[2], kernel[0], stride[0], padding[0], dilation[0], outputs, False)
+    slices = input_slices(x.shape[2], kernel[0], stride[0], padding[0], dilation[0], outputs, False)
     bias = np.zeros(len(weight), x.dtype) if bias is None else contiguous(bias)
     y = empty((x.shape[0], len(weight), outputs, window.out_height, window.out_width), x.dtype)
     kernels.convolve(contiguous(x), contiguous(weight)[:, 0], bias, window, slices, y)
@@ -30,7 +30,7 @@ def grad_input(kernels: Any, g: Array, weight: Array, input_shape: Sizes, stride
     samples, channels, depth = input_shape[:3]
     kernel, each = weight.shape[2:], g.shape[1] // channels
     outputs, window = window_of_slices(input_shape, kernel, stride, padding, dilation)
-    once = slices_met(depth, kernel[0], stride[0], padding[0], dilation[0], outputs, True)
+    once = input_slices(depth, kernel[0], stride[0], padding[0], dilation[0], outputs, True)
     # The outputs of a channel follow each other as if they were slices of one.
     slices = tuple(tuple(there if there < 0 else o * outputs + there for o in range(each) for there in some) for some in once)
     dx = empty(tuple(input_shape), g.dtype)

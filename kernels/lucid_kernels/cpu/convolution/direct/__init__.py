@@ -6,7 +6,7 @@
 `grad_weight`: weight gradient as dot products.
 `outer_grad_weight`: weight gradient of small planes as a product of matrices.
 `volumes`: convolution of volumes.
-`parts`: bands of the result that meet the same rows of taps.
+`parts`: bands of the result that use the same rows of taps.
 `packed_weight`: the weight in the order in which the blocks read it.
 `microkernels`, `copy_microkernels`: the inner loops.
 

@@ -12,19 +12,12 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import I64, intrinsic
+from ...runtime.intrinsic import I64, constant, intrinsic
 from ...simd.cpu_features import VECTOR_BYTES
-from ...simd.ir import Vectors, data_of, gep
+from ...simd.ir import Vectors, data_of, gep, splat_index
 from .microkernels import ROWS
 
 _LANE = ir.IntType(32)
-
-
-def _splat(builder: Any, integers: ir.VectorType, number: Any) -> Any:
-    """A vector of the type `integers` whose lanes all have an integer's value."""
-    nothing = ir.Constant(integers, ir.Undefined)
-    single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
-    return builder.shuffle_vector(single, nothing, ir.Constant(integers, [0] * integers.count))
 
 
 @intrinsic
@@ -48,7 +41,7 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, source.type.pointee, lanes)
         integers = ir.VectorType(_LANE, lanes)
-        splat = functools.partial(_splat, builder, integers)
+        splat = functools.partial(splat_index, builder, lanes=lanes)
 
         def from_to(values: Any, start: Any, length: Any) -> Any:
             """The lanes whose values are in start..start + length."""
@@ -60,7 +53,7 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
 
         across, start, begin, end = splat(width), splat(first), splat(left), splat(size)
         inside, columns = splat(builder.sub(last, first)), splat(builder.sub(builder.sub(width, left), right))
-        step = splat(builder.urem(ir.Constant(I64, lanes), width))
+        step = splat(builder.urem(constant(lanes), width))
         lane = ir.Constant(integers, list(range(lanes)))
         column = cgutils.alloca_once(builder, integers)
         # lane modulo width: a division of integers is one of each lane, 200 cycles in all.
@@ -68,13 +61,13 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
         quotients = builder.fptoui(builder.fdiv(builder.uitofp(lane, parts), builder.uitofp(across, parts)), integers)
         builder.store(builder.sub(lane, builder.mul(quotients, across)), column)
 
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), size, ir.Constant(I64, lanes), intp=I64) as (i, _):
+        with cgutils.for_range_slice(builder, constant(0), size, constant(lanes), intp=I64) as (i, _):
             position, at = builder.add(splat(i), lane), builder.load(column)
             builder.store(remainder(builder.add(at, step)), column)
             mask = builder.and_(from_to(position, start, inside), from_to(at, begin, columns))
             # Whole vectors with a mask too: a loop of their own, with stores of a whole vector, took twice as long.
             written = builder.icmp_unsigned("<", position, end)
-            whole = builder.icmp_signed("<=", builder.add(i, ir.Constant(I64, lanes)), size)
+            whole = builder.icmp_signed("<=", builder.add(i, constant(lanes)), size)
             with cgutils.for_range(builder, planes) as plane:
                 values = vectors.load_masked(gep(builder, source, builder.mul(plane.index, source_pitch), i), mask)
                 vectors.store_reached(values, gep(builder, target, builder.mul(plane.index, target_pitch), i), written, whole)
@@ -100,11 +93,11 @@ def interleave_rows(typing, even, even_start, evens, odd, odd_start, odds, targe
         counts, (pitch, rows, width) = (arguments[2], arguments[5]), arguments[8:]
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, target.type.pointee, lanes)
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), width, ir.Constant(I64, 2 * lanes), intp=I64) as (j, _):
-            first = builder.udiv(j, ir.Constant(I64, 2))
+        with cgutils.for_range_slice(builder, constant(0), width, constant(2 * lanes), intp=I64) as (j, _):
+            first = builder.udiv(j, constant(2))
             masks = [vectors.first(builder.sub(count, first)) for count in counts]
-            left = [builder.sub(width, builder.add(j, ir.Constant(I64, half * lanes))) for half in range(2)]
-            written = [(vectors.first(some), builder.icmp_signed(">=", some, ir.Constant(I64, lanes))) for some in left]
+            left = [builder.sub(width, builder.add(j, constant(half * lanes))) for half in range(2)]
+            written = [(vectors.first(some), builder.icmp_signed(">=", some, constant(lanes))) for some in left]
             with cgutils.for_range(builder, rows) as row:
                 evens, odds = (vectors.load_masked(gep(builder, part, builder.mul(row.index, count), first), mask)
                                for part, count, mask in zip((even, odd), counts, masks))
@@ -136,24 +129,24 @@ def pack_block(typing, source, source_start, pitch, target, target_start, count)
             """The elements k..k + lanes of all rows, column by column: each round deals the rows out like two halves of a pack of
             cards.
             """
-            pointers = [gep(builder, source, builder.mul(pitch, ir.Constant(I64, r)), k) for r in range(ROWS)]
+            pointers = [gep(builder, source, builder.mul(pitch, constant(r)), k) for r in range(ROWS)]
             dealt, half = [vectors.load_part(place, mask) for place in pointers], ROWS // 2
             for _ in range(half.bit_length()):
                 pairs = zip(dealt[:half], dealt[half:])
                 dealt = [vectors.interleaved(one, other, part) for one, other in pairs for part in range(2)]
             return dealt
 
-        whole = builder.and_(count, ir.Constant(I64, -lanes))
-        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), whole, ir.Constant(I64, lanes), intp=I64) as (k, _):
-            place = gep(builder, target, builder.mul(k, ir.Constant(I64, ROWS)))
+        whole = builder.and_(count, constant(-lanes))
+        with cgutils.for_range_slice(builder, constant(0), whole, constant(lanes), intp=I64) as (k, _):
+            place = gep(builder, target, builder.mul(k, constant(ROWS)))
             for number, column in enumerate(columns(k, None)):
                 vectors.store(column, gep(builder, place, number * lanes))
         rest = builder.sub(count, whole)
-        with builder.if_then(builder.icmp_signed(">", rest, ir.Constant(I64, 0))):
-            place, left = (gep(builder, target, builder.mul(whole, ir.Constant(I64, ROWS))),
-                           builder.mul(rest, ir.Constant(I64, ROWS)))
+        with builder.if_then(builder.icmp_signed(">", rest, constant(0))):
+            place, left = (gep(builder, target, builder.mul(whole, constant(ROWS))),
+                           builder.mul(rest, constant(ROWS)))
             for number, column in enumerate(columns(whole, vectors.first(rest))):
-                written = vectors.first(builder.sub(left, ir.Constant(I64, number * lanes)))
+                written = vectors.first(builder.sub(left, constant(number * lanes)))
                 vectors.store_masked(column, gep(builder, place, number * lanes), written)
         return context.get_dummy_value()
 
@@ -176,14 +169,14 @@ def pick_columns(typing, source, source_start, pitch, columns, first, count, tar
         source, columns, target = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), arguments[place])
                                    for i, place in ((0, 1), (3, 4), (6, 7)))
         vectors = Vectors(builder, source.type.pointee, ROWS)
-        rows = [gep(builder, source, builder.mul(arguments[2], ir.Constant(I64, r))) for r in range(ROWS)]
+        rows = [gep(builder, source, builder.mul(arguments[2], constant(r))) for r in range(ROWS)]
         with cgutils.for_range(builder, arguments[5]) as loop:
             number, column = builder.load(gep(builder, columns, loop.index)), vectors.zero
-            following = gep(builder, source, arguments[8], builder.mul(number, ir.Constant(I64, ROWS)))
+            following = gep(builder, source, arguments[8], builder.mul(number, constant(ROWS)))
             vectors.prefetch(following, write=False)
             for r, row in enumerate(rows):
                 column = builder.insert_element(column, builder.load(gep(builder, row, number)), ir.Constant(_LANE, r))
-            vectors.store(column, gep(builder, target, builder.mul(loop.index, ir.Constant(I64, ROWS))))
+            vectors.store(column, gep(builder, target, builder.mul(loop.index, constant(ROWS))))
         return context.get_dummy_value()
 
     return signature, emit
@@ -214,10 +207,7 @@ def _make_window_copy(stride: int) -> Any:
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, source.type.pointee, lanes)
             integers = ir.VectorType(_LANE, lanes)
-            splat = functools.partial(_splat, builder, integers)
-
-            def constant(number: int) -> Any:
-                return ir.Constant(I64, number)
+            splat = functools.partial(splat_index, builder, lanes=lanes)
 
             def lines(start: Any, stop: Any) -> Any:
                 return cgutils.for_range_slice(builder, start, stop, constant(1), intp=I64)

@@ -21,7 +21,7 @@ from ...simd.aligned import aligned_empty, whole_vectors
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.dot import DOT_POSITIONS, RUN_SUMS, RUN_TAPS, dot_run
 from ..im2row import copies_of, extra_rows, least_period, tap_starts
-from ..image_batch import Images, among_alike, deliver, fill_images, meets
+from ..image_batch import Images, deliver, fill_images, meets, split_run
 from .microkernels import PRODUCTS, ROWS, VECTORS, multiply_block, multiply_narrow
 from .packed_weight import Weight, first_row, turned_weight, weight_to_read
 from .parts import grad_input_of_one_tap, gradient_parts, parts
@@ -195,7 +195,7 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
         if groups == 1:  # two tasks or four, unless a block has room for more images
             some = {max(1, min(fitting, max(-(-samples // tasks), -(-block // positions)))) for tasks in (2, 4)}
             together = min(sorted(some), key=lambda count: _cost(samples, count, positions, out_channels, block))
-        together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // positions))
+        together = split_run(together, samples, alike, -(-ALIKE_BLOCKS * block // positions))
         saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
         copied = window.kw * (window.kh - least_period(window))
         if saved * block * out_channels * window.kh * window.kw > _COPY * copied:

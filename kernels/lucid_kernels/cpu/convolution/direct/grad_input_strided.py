@@ -20,7 +20,7 @@ from ...runtime.allocator import empty
 from ...runtime.jit import jit, jit_parallel
 from ...simd.cpu_features import VECTOR_BYTES
 from ..im2row import copies_of, extra_rows, matching_taps, tap_starts
-from ..image_batch import Images, among_alike, fill_images, meets, planes_of
+from ..image_batch import Images, fill_images, meets, planes_of, split_run
 from .copy_microkernels import interleave_rows, pick_columns
 from .forward import ALIKE_BLOCKS, whole_blocks
 from .microkernels import ROWS, VECTORS_OF, multiply_rows, multiply_rows_narrow, rows_of
@@ -234,7 +234,7 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
         # All images in tasks that share the outputs, which pack their own parts of the weight: 0.7 to 0.95 of the time of two
         # tasks for 2 to 16 images of 4x4 to 14x14, at most 1.06 where more of the blocks is empty.
         together = samples if blocks > 1 and samples <= fitting else max(1, min(fitting, -(-samples // 2)))
-        together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // (height * width)))
+        together = split_run(together, samples, alike, -(-ALIKE_BLOCKS * block // (height * width)))
         cut = _Cut(window.kh, together, height, each, height, together * height * width)
     else:
         fitting = min(sums // row, _COPIES_BYTES // (each * copies_of(itemsize, window, 1, 1)) - extra_rows(window, 1))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import I64, intrinsic
+from ...runtime.intrinsic import I64, constant, intrinsic
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.ir import Vectors, data_of, gep
 
@@ -53,12 +52,12 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = Vectors(builder, columns.type.pointee, lanes)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
-            targets = [gep(builder, out, out_start, builder.mul(pitch, ir.Constant(I64, r))) for r in range(row_count)]
+            targets = [gep(builder, out, out_start, builder.mul(pitch, constant(r))) for r in range(row_count)]
             # Prefetched while the sums are computed, also if they are only written: a store waits for its line.
             for target in targets:
                 for v in range(vector_count):
                     vectors.prefetch(gep(builder, target, v * lanes))
-            rows = [gep(builder, weight, first, builder.mul(row_step, ir.Constant(I64, r))) for r in range(row_count)]
+            rows = [gep(builder, weight, first, builder.mul(row_step, constant(r))) for r in range(row_count)]
             count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
 
             def add_up(steps, first_step, accumulate):
@@ -78,7 +77,7 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
                             vectors.add_product(total, value, scale)
                 vectors.store_sums(totals, targets, accumulate, targets)
 
-            zero, most = ir.Constant(I64, 0), ir.Constant(I64, PRODUCTS)
+            zero, most = constant(0), constant(PRODUCTS)
             end = builder.select(builder.icmp_signed("<", count, most), most, count)  # without products there is the bias
             with cgutils.for_range_slice(builder, zero, end, most, intp=I64) as (done, _):
                 left = builder.sub(count, done)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from lucid_kernels.integers import round_up
+
 from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...runtime import tuning
@@ -19,7 +21,7 @@ from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
 from ...simd.cpu_features import VECTOR_BYTES
-from ..channels_last import LANES, fill_band, offsets_of, scatter_band, whole
+from ..channels_last import LANES, fill_band, offsets_of, scatter_band
 from ..problem import Problem
 from .copy_microkernels import pack_block
 from .microkernels import ROWS, VECTORS, multiply_block, multiply_narrow
@@ -117,7 +119,7 @@ def _cut(channels: int, pixels: int, outputs: int, positions: int, kh: int, kw: 
     """The channels of a chunk and the parts of the outputs: each chunk transposes the gradient, each part the pixels."""
     blocks = -(-outputs // ROWS)
     best = None
-    for some in range(LANES, max(LANES, min(whole(channels), _IMAGE_BYTES // (4 * pixels))) + 1, LANES):
+    for some in range(LANES, max(LANES, min(round_up(channels, LANES), _IMAGE_BYTES // (4 * pixels))) + 1, LANES):
         chunks, length = -(-channels // some), kw * some if joined else some
         splits = min(blocks, max(-(-_TASKS // chunks), -(-outputs * kh * kw * some * 4 // _SUMS_BYTES)))
         rest = length % _BLOCK

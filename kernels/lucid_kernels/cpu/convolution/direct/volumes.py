@@ -11,10 +11,10 @@ from ...runtime import tuning
 from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from .. import patch_embedding
-from ..dilation_bands import rows_met
+from ..dilation_bands import valid_rows
 from ..image_batch import slices_of
 from ..problem import Problem
-from ..volume import Sizes, slices_met, window_of_slices
+from ..volume import Sizes, input_slices, window_of_slices
 from ..winograd import dilated as winograd_dilated
 from ..winograd import forward as winograd_forward
 from . import forward as direct_forward
@@ -58,7 +58,7 @@ def grad_weight_why_not(problem: Problem) -> str | None:
     return unmet(
         (not problem.is_depthwise, "one input channel a group"),
         (not products, "outer_grad_weight is faster for stacked slices"),
-        (not rows_met(problem.window, problem.height), "rows of taps that meet only padding"),
+        (not valid_rows(problem.window, problem.height), "rows of taps that meet only padding"),
     ) or _rather_stacked(problem)
 
 
@@ -67,7 +67,7 @@ def convolve(x: Array, weight: Array, bias: Array | None, stride: Sizes, padding
     kernel = weight.shape[2:]
     outputs, window = window_of_slices(x.shape, kernel, stride, padding, dilation)
     y = empty((len(x), len(weight), outputs, window.out_height, window.out_width), x.dtype)
-    met = slices_met(x.shape[2], kernel[0], stride[0], padding[0], dilation[0], outputs, False)
+    met = input_slices(x.shape[2], kernel[0], stride[0], padding[0], dilation[0], outputs, False)
     images = slices_of(x.shape, y.shape, met)
     bias = np.zeros(len(weight), x.dtype) if bias is None else contiguous(bias)
     taps = contiguous(weight.swapaxes(1, 2)).reshape(len(weight), -1, *kernel[1:])
@@ -81,7 +81,7 @@ def grad_input(g: Array, weight: Array, input_shape: Sizes, stride: Sizes, paddi
     kernel = weight.shape[2:]
     _, window = window_of_slices(input_shape, kernel, stride, padding, dilation)
     dx = empty(tuple(input_shape), g.dtype)
-    met = slices_met(input_shape[2], kernel[0], stride[0], padding[0], dilation[0], g.shape[2], True)
+    met = input_slices(input_shape[2], kernel[0], stride[0], padding[0], dilation[0], g.shape[2], True)
     images = slices_of(g.shape, dx.shape, met)
     by_group = contiguous(weight.reshape(groups, -1, *weight.shape[1:]).transpose(0, 3, 1, 2, 4, 5))
     taps = by_group.reshape(-1, weight.shape[1], *kernel[1:])
@@ -96,7 +96,7 @@ def grad_input(g: Array, weight: Array, input_shape: Sizes, stride: Sizes, paddi
 def grad_weight(g: Array, x: Array, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     """Gradient (O, C / G, KD, KH, KW) of `convolve` for its weight, from g (N, O, OD, OH, OW) and x (N, C, D, H, W)."""
     _, window = window_of_slices(x.shape, weight_shape[2:], stride, padding, dilation)
-    met = slices_met(x.shape[2], weight_shape[2], stride[0], padding[0], dilation[0], g.shape[2], False)
+    met = input_slices(x.shape[2], weight_shape[2], stride[0], padding[0], dilation[0], g.shape[2], False)
     dweight = empty(tuple(weight_shape), g.dtype)
     direct_grad_weight.grad_weight(contiguous(g), contiguous(x), window, dweight, None, groups, met)
     return dweight

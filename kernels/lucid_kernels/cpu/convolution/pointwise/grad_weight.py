@@ -6,7 +6,7 @@ from ...arrays.window import Window
 from ...matmul.batch_reduce import sum_products
 from ...runtime import tuning
 from ...runtime.implementations import unmet
-from ..im2row import thinned
+from ..im2row import subsampled
 from ..problem import Problem
 
 
@@ -17,7 +17,7 @@ def why_not(problem: Problem) -> str | None:
 
 def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
     """Fill dweight (O, C, 1, 1) from g (N, O, OH, OW) and x (N, C, H, W), contiguous."""
-    x = x if g.shape[2:] == x.shape[2:] else thinned(x, window)
+    x = x if g.shape[2:] == x.shape[2:] else subsampled(x, window)
     outputs, channels = dweight.shape[:2]
     gradients, pixels = g.reshape(*g.shape[:2], -1), x.reshape(*x.shape[:2], -1)
     turned = outputs < channels  # packing the fewer channels takes less time

@@ -16,7 +16,7 @@ from ...runtime import tuning
 from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
-from ..dilation_bands import share_met
+from ..dilation_bands import valid_share
 from ..direct import grad_weight as direct_grad_weight
 from ..problem import Problem
 from . import forward as winograd_forward
@@ -33,7 +33,7 @@ def _plain(window: Window) -> Window:
 def why_not(problem: Problem) -> str | None:
     window, phases = problem.window, problem.window.dh * problem.window.dw
     plain = _plain(window)
-    direct = window.kh * window.kw * problem.positions * share_met(window, problem.height)
+    direct = window.kh * window.kw * problem.positions * valid_share(window, problem.height)
     few = phases * winograd_forward.products(plain) <= tuning.WINOGRAD_DILATED_MOST_PRODUCTS * direct
     channels = tuning.WINOGRAD_DILATED_LEAST_CHANNELS
     return unmet(
@@ -87,15 +87,15 @@ def _put_parallel(phases, size, offsets, planes, each):
             _put(phases, p * size, offsets, planes[p])
 
 
-def _room(images: Array, window: Window) -> Array:
+def _empty_phases(images: Array, window: Window) -> Array:
     """Room for the phases (DH * DW * N, C, h, w) of images (N, C, H, W)."""
     (samples, channels, height, width), down, across = images.shape, window.dh, window.dw
     return empty((down * across * samples, channels, -(-height // down), -(-width // across)), images.dtype)
 
 
-def _dealt(images: Array, window: Window) -> Array:
+def _phases(images: Array, window: Window) -> Array:
     """The phases of images, as images."""
-    phases, planes = _room(images, window), images.reshape(images.shape[0] * images.shape[1], -1)
+    phases, planes = _empty_phases(images, window), images.reshape(images.shape[0] * images.shape[1], -1)
     pixels, _, _ = _offsets(*images.shape[2:], window.dh, window.dw)
     _take_parallel(planes, pixels, phases.reshape(len(pixels), len(planes), -1), max(1, tuning.PARALLEL_FROM // planes.shape[1]))
     return phases
@@ -111,15 +111,15 @@ def _gather(phases: Array, window: Window, images: Array) -> None:
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, 3, 3) and bias (O,), all contiguous float32."""
-    results = _room(y, window)
-    winograd_forward.convolve(_dealt(x, window), weight, bias, _plain(window), results)
+    results = _empty_phases(y, window)
+    winograd_forward.convolve(_phases(x, window), weight, bias, _plain(window), results)
     _gather(results, window, y)
 
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32."""
-    results = _room(dx, window)
-    winograd_forward.grad_input(_dealt(g, window), weight, _plain(window), results)
+    results = _empty_phases(dx, window)
+    winograd_forward.grad_input(_phases(g, window), weight, _plain(window), results)
     _gather(results, window, dx)
 
 
@@ -129,5 +129,5 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array
     Where some of dweight is not finite both are computed directly: phases have zeros where others have gradients, and these
     times infinity are NaN.
     """
-    if not winograd_grad_weight.fill_if_finite(_dealt(g, window), _dealt(x, window), _plain(window), dweight, dbias):
+    if not winograd_grad_weight.fill_if_finite(_phases(g, window), _phases(x, window), _plain(window), dweight, dbias):
         direct_grad_weight.grad_weight(g, x, window, dweight, dbias=dbias)

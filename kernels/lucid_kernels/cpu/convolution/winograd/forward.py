@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from lucid_kernels.integers import round_up
+
 from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...runtime import tuning
@@ -20,7 +22,7 @@ from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned, aligned_empty
-from ..channels_last import LANES, gather_band, offsets_of, whole
+from ..channels_last import LANES, gather_band, offsets_of
 from ..direct import forward as direct_forward
 from ..problem import Problem
 from .products import LINES, PANEL, multiply_panel
@@ -276,14 +278,14 @@ def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window:
     (samples, channels), outputs = x.shape[:2], bias.size
     tiles, cut, parts, splits, offsets, out_offsets = _plan(samples, channels, x.shape[4], outputs, window, depth, y.shape[2])
     taps = depth.taps
-    transformed = aligned(PRODUCTS * entry_step(taps * channels, whole(outputs)), x.dtype)
+    transformed = aligned(PRODUCTS * entry_step(taps * channels, round_up(outputs, LANES)), x.dtype)
     if turned:
         _transform_weight(weight.reshape(-1), 9 * taps, 9 * taps * outputs, outputs, channels, taps, True, 1, _TURNED_TAP_PLACES,
                           transformed)
     else:
         _transform_weight(weight.reshape(-1), 9 * taps * channels, 9 * taps, outputs, channels, taps, False, _TOGETHER,
                           _CHANNELS_TAP_OFFSETS, transformed)
-    padded_bias = np.zeros(whole(outputs), x.dtype)
+    padded_bias = np.zeros(round_up(outputs, LANES), x.dtype)
     padded_bias[:outputs] = bias
     finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
     if splits == 1:

@@ -15,12 +15,14 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from lucid_kernels.integers import round_up
+
 from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...runtime.allocator import empty
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
-from ..channels_last import LANES, scatter_band, whole
+from ..channels_last import LANES, scatter_band
 from ..direct import grad_weight as direct_grad_weight
 from .products import PANEL, multiply_panel
 from .tiles import (
@@ -268,7 +270,7 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window,
     sides = _Sides(rows, columns, row_block, column_block, -(-columns // column_block))
     blocks = -(-rows // row_block) * sides.blocks
     tasks = min(all_rows, -(-_TASKS // blocks))
-    bytes_of_row = PRODUCTS * 4 * across * (min(whole(rows), row_block) + min(whole(columns), column_block))
+    bytes_of_row = PRODUCTS * 4 * across * (min(round_up(rows, LANES), row_block) + min(round_up(columns, LANES), column_block))
     together = -(-slices // -(-slices // max(1, min(slices, _TILES_BYTES // bytes_of_row))))
     each = -(-all_rows // tasks)
     each = -(-each // -(-each // max(1, _TILES_BYTES // (together * bytes_of_row))))

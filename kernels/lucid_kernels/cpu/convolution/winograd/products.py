@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import I64, intrinsic
+from ...runtime.intrinsic import constant, intrinsic
 from ...runtime.jit import jit
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.ir import Vectors, data_of, gep, unrolled
@@ -44,7 +43,7 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
             ahead = gep(builder, data_of(context, builder, signature.args[4], arguments[4]), arguments[12])
             vectors = Vectors(builder, b.type.pointee, LANES)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
-            lines, targets = ([gep(builder, pointer, builder.mul(each, ir.Constant(I64, r))) for r in range(row_count)]
+            lines, targets = ([gep(builder, pointer, builder.mul(each, constant(r))) for r in range(row_count)]
                               for pointer, each in ((a, line), (c, pitch)))
             for row in totals:
                 for total in row:
@@ -85,7 +84,7 @@ def _make_prefetch(write: bool, level: int) -> Any:
             pointer = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
             vectors = Vectors(builder, pointer.type.pointee, LANES)
             with cgutils.for_range(builder, arguments[2]) as loop:
-                vectors.prefetch(gep(builder, pointer, builder.mul(loop.index, ir.Constant(I64, LANES))), write, level)
+                vectors.prefetch(gep(builder, pointer, builder.mul(loop.index, constant(LANES))), write, level)
             return context.get_dummy_value()
 
         return signature, emit

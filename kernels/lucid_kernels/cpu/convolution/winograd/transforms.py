@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...runtime.intrinsic import I64, intrinsic
+from ...runtime.intrinsic import constant, intrinsic
 from ...simd.ir import Vectors, data_of, gep
 from ..channels_last import LANES, vectors_of
 
@@ -64,13 +64,13 @@ def _for_tiles(builder: ir.IRBuilder, tiles: Any, channels: Any, body: Any) -> N
 
 def _offsets(builder: ir.IRBuilder, side: int, row: Any, column: Any) -> list[list[Any]]:
     """Offsets of the pixels of a tile of `side` rows and columns."""
-    rows, columns = ([builder.mul(pitch, ir.Constant(I64, i)) for i in range(side)] for pitch in (row, column))
+    rows, columns = ([builder.mul(pitch, constant(i)) for i in range(side)] for pitch in (row, column))
     return [[builder.add(a, b) for b in columns] for a in rows]
 
 
 def _entries(builder: ir.IRBuilder, step: Any) -> list[list[Any]]:
     """Offsets of the PRODUCTS entries of a transform, in four rows."""
-    return [[builder.mul(step, ir.Constant(I64, 4 * a + b)) for b in range(4)] for a in range(4)]
+    return [[builder.mul(step, constant(4 * a + b)) for b in range(4)] for a in range(4)]
 
 
 def _make_transform(side: int, transform: Any) -> Any:
@@ -92,7 +92,7 @@ def _make_transform(side: int, transform: Any) -> Any:
             vectors = Vectors(builder, band.type.pointee, LANES)
             offsets = _offsets(builder, side, row, column)
             entries = _entries(builder, step)
-            across = builder.mul(column, ir.Constant(I64, 2))
+            across = builder.mul(column, constant(2))
 
             def body(tile, channel):
                 source = gep(builder, band, builder.mul(tile, across), channel)
@@ -160,7 +160,7 @@ def _make_untransform(side: int, transform: Any) -> Any:
             band_start, row, column = arguments[8:]
             vectors = Vectors(builder, sums.type.pointee, LANES)
             offsets = _offsets(builder, side, row, column)
-            across = builder.mul(column, ir.Constant(I64, 2))
+            across = builder.mul(column, constant(2))
 
             def deliver(tile, channel, square):
                 target = gep(builder, band, band_start, builder.mul(tile, across), channel)

@@ -140,6 +140,6 @@ def test_stacked_where_other_ways_are_faster() -> None:
 
 
 def test_images_that_meet_the_same_slices_are_taken_together() -> None:
-    assert image_batch.among_alike(4, samples=8, alike=8, least=2) == 4  # all are alike
-    assert image_batch.among_alike(4, samples=12, alike=6, least=2) == 3  # two tasks for each run of six
-    assert image_batch.among_alike(4, samples=10, alike=5, least=2) == 4  # one image would not fill the registers
+    assert image_batch.split_run(4, samples=8, alike=8, least=2) == 4  # all are alike
+    assert image_batch.split_run(4, samples=12, alike=6, least=2) == 3  # two tasks for each run of six
+    assert image_batch.split_run(4, samples=10, alike=5, least=2) == 4  # one image would not fill the registers

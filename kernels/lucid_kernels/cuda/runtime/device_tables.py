@@ -43,7 +43,7 @@ def table(key: Any, words: list[int]) -> Any:
         # What is captured may use memory of the graph's pool before: this has to be other memory.
         with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
             array = launch.empty((len(words),), np.int64)
-        store_at_once(array, words)
+        store_while_capturing(array, words)
         holder.append(array)
         return array
     found = cupy.cuda.runtime.getDevice(), stream.ptr, len(words), key
@@ -72,7 +72,7 @@ def store(array: Any, words: Sequence[int], old: Sequence[int] = ()) -> None:
             continue
         kernel = launch.kernel("store_words", "store_words")
         if not plans.repeats():
-            kernel((1,), (_WORDS,), (array[start:], np.int32(len(part)), carried("q", part, _WORDS)))
+            kernel((1,), (_WORDS,), (array[start:], np.int32(len(part)), struct_argument("q", part, _WORDS)))
             continue
         device = cupy.cuda.runtime.getDevice()
         with _lock:
@@ -96,14 +96,14 @@ _storing: dict[int, _Storing] = {}  # by device
 _lock = threading.Lock()
 
 
-def store_at_once(array: Any, words: Sequence[int]) -> None:
+def store_while_capturing(array: Any, words: Sequence[int]) -> None:
     """Write words while the current stream is being captured, and wait for it."""
     with cupy.cuda.Stream(non_blocking=True) as other:
         store(array, words)
     other.synchronize()
 
 
-def carried(kind: str, numbers: Sequence[Any], count: int) -> Any:
+def struct_argument(kind: str, numbers: Sequence[Any], count: int) -> Any:
     """The argument of a kernel that is a struct of one array: of `count` numbers, these and zeros, of 8 bytes of such a `kind`.
 
     It has no fields: NumPy would describe them for each launch, which takes it longer than all else here.

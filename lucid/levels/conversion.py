@@ -10,7 +10,7 @@ from .rules.basis import expanded, moved, reshaped
 Array = Any
 
 
-def _beneath(array: Any, function: Callable[[Any], Any]) -> Any:
+def _map_inner(array: Any, function: Callable[[Any], Any]) -> Any:
     """`function` of what `array`, of a later level, holds."""
     if array.__class__ is Batched:
         return Batched(array.level, function(array.value))
@@ -25,7 +25,7 @@ def into_batch(array: Array, dim: int, level: Level) -> Any:
     """Dimension `dim` as the batch of `level`."""
     if _is_later(array, level):
         inner = dim + (array.__class__ is Batched)
-        return _beneath(array, lambda value: into_batch(value, inner, level))
+        return _map_inner(array, lambda value: into_batch(value, inner, level))
     return Batched(level, moved(array, dim, 0) if dim else array)
 
 
@@ -33,7 +33,7 @@ def out_of_batch(array: Any, dim: int, level: Level) -> Any:
     """The batch of `level` as dimension `dim`; what has none is repeated."""
     if _is_later(array, level):
         inner = dim + (array.__class__ is Batched)
-        return _beneath(array, lambda value: out_of_batch(value, inner, level))
+        return _map_inner(array, lambda value: out_of_batch(value, inner, level))
     if array.__class__ is Batched and array.level is level:
         return moved(array.value, 0, dim) if dim else array.value
     shape = array.shape
@@ -44,12 +44,12 @@ def sum_of_batch(array: Any, level: Level) -> Any:
     """The sum over the batch of `level`; what has none is returned as it is."""
     if _is_later(array, level):
         if array.__class__ is Batched:
-            return Batched(array.level, _sum_beneath(array.value, level))
-        return _beneath(array, lambda value: sum_of_batch(value, level))
-    return _sum_beneath(array, level)
+            return Batched(array.level, _sum_inner(array.value, level))
+        return _map_inner(array, lambda value: sum_of_batch(value, level))
+    return _sum_inner(array, level)
 
 
-def _sum_beneath(array: Any, level: Level) -> Any:
+def _sum_inner(array: Any, level: Level) -> Any:
     if _is_later(array, level):
         return sum_of_batch(array, level)
     if array.__class__ is Batched and array.level is level:
@@ -60,7 +60,7 @@ def _sum_beneath(array: Any, level: Level) -> Any:
 def value_of(array: Any, level: Level) -> Any:
     """The array without its tangent of `level`."""
     if _is_later(array, level):
-        return _beneath(array, lambda value: value_of(value, level))
+        return _map_inner(array, lambda value: value_of(value, level))
     return array.value if array.__class__ is Dual and array.level is level else array
 
 
@@ -130,7 +130,7 @@ def with_room(array: Any, levels: set[Level]) -> Any:
 
 def _with_level(array: Any, level: Level) -> Any:
     if _is_later(array, level):
-        return _beneath(array, lambda value: _with_level(value, level))
+        return _map_inner(array, lambda value: _with_level(value, level))
     if array.__class__ in LIFTED and array.level is level:
         return array
     if level.size is None:

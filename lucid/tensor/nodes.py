@@ -9,11 +9,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _clock as clock
-from ._hooks import RemovableHandle
+from .. import _clock as clock
+from .._hooks import RemovableHandle
 
 if TYPE_CHECKING:
-    from .tensor import Tensor  # which puts itself here, so that the annotations can be read while the program runs
+    from . import Tensor  # which puts itself here, so that the annotations can be read while the program runs
 
 
 class NodeHooks:
