@@ -199,7 +199,7 @@ def rebase(target: Tensor, node: Any) -> None:
         succeed(base, Node("view_write", parents, vjp))
     box = version_box(base)
     if target is not base:
-        register_once(box, target)  # one made in `no_grad` may not be
+        register_once(box, target)
     with enable_grad():
         views = [view for reference in box.views or () if (view := reference()) is not None]
         if len(views) > 1:

@@ -53,6 +53,7 @@ def share_unwritable(view: Tensor, source: Tensor, refusal: Unwritable) -> None:
 
 
 def register_once(box: Version, view: Tensor) -> None:
+    """Register `view` if it is not, as one made in `no_grad`."""
     if not any(reference() is view for reference in box.views or ()):
         register_view(box, view)
 
@@ -107,13 +108,15 @@ class Conjugate:
         return (root if self.inner is None else self.inner(root)).conj()
 
     def holds(self, array: Any) -> bool:
-        """Whether `array` lies in the memory of the conjugate."""
+        """Whether `array` lies in the memory of the conjugate; where there is none to look at, whether it is its array."""
+        if self.lifted or not storage.has_memory(array):
+            return array is self.array
         return bool(0 <= storage.address(array) - storage.address(self.array) < self.array.nbytes)
 
 
 def connect_conjugate(result: Tensor, source: Tensor) -> Tensor:
-    """`result`, the complex conjugate of `source`, as a view of it."""
-    if result.is_meta:
+    """`result`, the complex conjugate of `source`, as a view of it, unless it is sparse."""
+    if hasattr(result._array, "is_sparse"):
         return result
     box = result._version_box = version_box(source)
     root, inner = source._view or (source, None)
@@ -122,8 +125,8 @@ def connect_conjugate(result: Tensor, source: Tensor) -> Tensor:
     if grad_mode.get() & GRAD or has_history(source):
         register_view(box, result)
     if box.conjugates is None:
-        box.conjugates = weakref.WeakSet()
-    box.conjugates.add(link)
+        box.conjugates = set()
+    box.conjugates.add(weakref.ref(link, box.conjugates.discard))
     clock.any_guarded = True
     return result
 
@@ -131,7 +134,10 @@ def connect_conjugate(result: Tensor, source: Tensor) -> Tensor:
 def _links(tensor: Tensor) -> list[Conjugate]:
     """The conjugates that share memory with `tensor`, older ones first: what they are of comes before them."""
     box = tensor._version_box
-    return [] if box is None or box.conjugates is None else sorted(box.conjugates, key=lambda link: link.time)
+    if box is None or box.conjugates is None:
+        return []
+    found = [link for reference in list(box.conjugates) if (link := reference()) is not None]
+    return sorted(found, key=lambda link: link.time)
 
 
 def _above(array: Any, links: list[Conjugate]) -> Iterator[Conjugate]:

@@ -22,7 +22,7 @@ class Version:
         self.stamp: int = 0  # the clock at the last write
         self.inference: bool = False  # made in inference_mode: must not be saved for a gradient
         self.views: set[weakref.ref[Tensor]] | None = None  # live differentiable views, to rebase after a write
-        self.conjugates: weakref.WeakSet[Any] | None = None  # complex ones among the views, with memory of their own
+        self.conjugates: set[weakref.ref[Any]] | None = None  # of the views that have memory of their own
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Version, ()  # a copy of the memory has a history of its own

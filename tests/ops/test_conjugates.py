@@ -167,3 +167,15 @@ def test_inside_of_transforms_writes_are_refused() -> None:
         lucid.func.vmap(double)(values("cpu"))
     found = lucid.func.vmap(lambda z: (z.conj() * z).real.sum())(values("cpu"))
     assert found.tolist() == [15.0, 1.0]
+    twice = lucid.func.vmap(lambda z: z.conj().resolve_conj().mul_(2) if z.conj().is_conj() else z)(values("cpu"))
+    assert twice.tolist() == (2 * values("cpu").conj()).tolist()
+
+
+def test_without_memory_of_their_own() -> None:
+    places = values("cpu").to_sparse()
+    turned = places.conj()
+    places.mul_(2)
+    assert turned.to_dense().tolist() == values("cpu").conj().tolist()
+    for empty in (lucid.zeros(0, 3, dtype=lucid.complex64), lucid.zeros(2, dtype=lucid.complex64, device="meta")):
+        turned = empty.conj()
+        assert turned.mul_(2) is turned and empty.add_(1).shape == turned.shape
