@@ -302,14 +302,15 @@ def test_sums_in_order_when_deterministic_algorithms_are_required() -> None:
         lucid.use_deterministic_algorithms(False)
 
 
+@pytest.mark.parametrize(("batch", "launches"), [(2, 1), (1700, 2)])
 @pytest.mark.parametrize("dtype", [lucid.float32, lucid.bfloat16])
 @pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN"])
-def test_a_step_of_a_recurrent_network(mode: str, dtype: Any) -> None:
-    """A product and a kernel for each step, both ways."""
+def test_a_step_of_a_recurrent_network(mode: str, dtype: Any, batch: int, launches: int) -> None:
+    """A kernel for each step, both ways, and a product where the state is large."""
     steps = []
     for times in (3, 7):
         net = getattr(lucid.nn, mode)(4, 5).to(dtype).to("gpu")
-        x = lucid.rand(times, 2, 4).to(dtype).to("gpu")
+        x = lucid.rand(times, batch, 4).to(dtype).to("gpu")
         output, _ = net(x)
         g = lucid.ones_like(output)
         lucid.autograd.grad(output, net.weight_hh_l0, g, retain_graph=True)
@@ -317,7 +318,7 @@ def test_a_step_of_a_recurrent_network(mode: str, dtype: Any) -> None:
         backward = operations(lambda output=output, net=net, g=g: lucid.autograd.grad(
             output, net.weight_hh_l0, g, retain_graph=True))
         steps.append((forward, backward))
-    assert [after - before for before, after in zip(*steps, strict=True)] == [8, 8]
+    assert [after - before for before, after in zip(*steps, strict=True)] == [4 * launches] * 2
 
 
 def test_the_gradient_of_the_largest_of_all() -> None:
@@ -421,8 +422,9 @@ def test_steps_of_packed_sequences_have_plans(mode: str, monkeypatch: pytest.Mon
     if not plans.ENABLED:
         pytest.skip("without plans there are none")
     calls: list[str] = []
-    launched = recurrent._launch
-    monkeypatch.setattr(recurrent, "_launch", lambda name, *rest: (calls.append(name), launched(name, *rest)))
+    for each in ("_launch", "_launch_small"):
+        launched = getattr(recurrent, each)
+        monkeypatch.setattr(recurrent, each, lambda *rest, launched=launched: (calls.append(rest[0]), launched(*rest))[1])
     lucid.manual_seed(0)
     cpu = getattr(lucid.nn, mode)(4, 5)
     net = getattr(lucid.nn, mode)(4, 5)
