@@ -55,7 +55,7 @@ def is_anomaly_enabled() -> bool:
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class _Mode:
+class DecoratingContext:
     """A context manager and decorator that sets and clears flags; usable many times and nested.
 
     In a decorated generator the flags are set during each of its steps, and only then.
@@ -108,11 +108,11 @@ class _Mode:
 
         return decorated
 
-    def _fresh(self) -> _Mode:
+    def _fresh(self) -> DecoratingContext:
         return self.__class__()
 
 
-class _PlainMode(_Mode):
+class _PlainMode(DecoratingContext):
     """A mode without arguments: ``@mode`` decorates as ``@mode()`` does."""
 
     @overload
@@ -151,7 +151,7 @@ class enable_grad(_PlainMode):
     on, off = GRAD, INFERENCE
 
 
-class inference_mode(_Mode):
+class inference_mode(DecoratingContext):
     """`no_grad`, and the tensors made inside may never be saved for a gradient.
 
     >>> x = lucid.ones(1, requires_grad=True)
@@ -174,7 +174,7 @@ class inference_mode(_Mode):
         return fresh
 
 
-class set_grad_enabled(_Mode):
+class set_grad_enabled(DecoratingContext):
     """Record operations or not, at once; as a context manager, until its end.
 
     >>> with lucid.set_grad_enabled(False):
@@ -204,7 +204,7 @@ class set_grad_enabled(_Mode):
         return set_grad_enabled(self._enabled)
 
 
-class set_multithreading_enabled(_Mode):
+class set_multithreading_enabled(DecoratingContext):
     """A context for PyTorch programs: whether a backward pass may use several threads. Here it runs on the caller's, and its
     kernels on theirs.
 
@@ -219,7 +219,7 @@ class set_multithreading_enabled(_Mode):
         self.mode = mode
 
 
-class detect_anomaly(_Mode):
+class detect_anomaly(DecoratingContext):
     """Remember where each operation was called, and raise when a gradient becomes NaN, naming the operation.
 
     With `check_nan=False` only the errors raised inside `backward` are explained.

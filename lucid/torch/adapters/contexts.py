@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lucid.autograd.grad_mode import _Mode
+from lucid.autograd.grad_mode import DecoratingContext
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager"]
 
 
-class _DecoratorContextManager(_Mode):
+class _DecoratorContextManager(DecoratingContext):
     """A context manager that decorates functions, and generators during each of their steps, with what `clone` makes."""
 
     def __enter__(self) -> Any:
