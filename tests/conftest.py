@@ -98,6 +98,16 @@ def seeds() -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_default_remains() -> Iterator[None]:
+    """A test that sets the default device or dtype, and fails or sets another one than there was, changes no test after it."""
+    import lucid
+
+    yield
+    lucid.set_default_device(None)
+    lucid.set_default_dtype(lucid.float32)
+
+
+@pytest.fixture(autouse=True)
 def exact_convolutions() -> Iterator[None]:
     """Convolutions of float32 are exact on a GPU too, so that the same tolerances serve both devices; TF32 has tests of its own."""
     from lucid.backends import cudnn

@@ -73,7 +73,7 @@ def _renamed(name: str) -> str | None:
 
 
 def _from(place: str, module: str, name: str) -> Any:
-    if not name.startswith("__"):
+    if not name.startswith("__") or name == "__version__":
         found = getattr(importlib.import_module(place), name, place)
         if found is not place and not isinstance(found, ModuleType):
             return found

@@ -82,8 +82,10 @@ def test_the_command_line(folder, capsys, monkeypatch):
 def test_resources_and_vectors(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("LUCID_CACHE_DIR", str(folder))
-    if kernels.main(["resources", str(folder / "ends.py"), "--arch", "sm_90"]) == 0:
-        assert "128 bytes of shared memory" in capsys.readouterr().out
+    command = [sys.executable, "-m", "lucid.kernels", "resources", str(folder / "ends.py"), "--arch", "sm_90"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if run.returncode == 0:  # there may be no NVRTC
+        assert "128 bytes of shared memory" in run.stdout, run.stdout + run.stderr
     (folder / "sums.py").write_text(
         "import math\nimport numpy as np\nfrom lucid import extension as ext\n\n\n@ext.jit\ndef double(x, y):\n"
         "    for i in range(x.size):\n        y[i] = 2 * x[i]\n\n\n@ext.jit\ndef slow(x, y):\n    for i in range(x.size):\n"

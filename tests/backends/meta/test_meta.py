@@ -16,6 +16,7 @@ import lucid
 from lucid import backends
 from lucid.backends.meta import rules
 from lucid.backends.meta.probe import probed
+from lucid.extension.entry import MetaEntry
 from lucid.nn import functional as F
 from tests.backends.test_device import run
 from tests.ops.table import ROWS
@@ -186,7 +187,9 @@ class TestTensor:
 
 class TestOperations:
     def test_the_table_has_the_names_of_the_cpu(self):
-        assert set(backends.meta_module().TABLE) == set(backends.cpu.TABLE)
+        table = backends.meta_module().TABLE
+        added = {name for name, kernel in table.items() if isinstance(kernel, MetaEntry)}  # by other tests, for one device
+        assert set(table) - added == set(backends.cpu.TABLE) - added
         assert not set(rules.RULES) - set(backends.cpu.TABLE)
 
     @pytest.mark.parametrize("row", [r for r in ROWS if r.op not in SLICES], ids=lambda r: r.name)
