@@ -673,8 +673,7 @@ class TensorMethods:
         Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)
         """
     def conj_physical(self) -> Tensor:
-        """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`, and may be
-        written to.
+        """The complex conjugate, a copy, unlike `conj`; a real tensor itself.
 
         >>> lucid.conj_physical(lucid.tensor([1 + 2j, 3 - 1j]))
         Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)

@@ -107,8 +107,7 @@ def conj(input: Tensor) -> Tensor:
 
 @accepts_out
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`, and may be
-    written to.
+    """The complex conjugate, a copy, unlike `conj`; a real tensor itself.
 
     >>> lucid.conj_physical(lucid.tensor([1 + 2j, 3 - 1j]))
     Tensor([1.0-2.0j, 3.0+1.0j], requires_grad=False)

@@ -418,6 +418,18 @@ def test_containers_among_the_arguments():
         assert found["z"][0].item() == 2 * n and found["z"][1] == 3
 
 
+@pytest.mark.parametrize("read", [lambda module: getattr(module, "FACTOR".lower()), lambda module: eval("module." + "factor")])
+def test_verify_finds_what_a_computed_name_leads_to(read):
+    module = types.ModuleType("settings")
+    module.factor = 2.0
+    compiled = lucid.compile(lambda x: x * read(module), verify=1)
+    for _ in range(3):
+        compiled(lucid.ones(2))
+    module.factor = 3.0
+    with pytest.raises(RuntimeError, match="'mul' has other operands"):
+        compiled(lucid.ones(2))
+
+
 def test_verify_finds_what_is_baked(monkeypatch):
     monkeypatch.setenv("FACTOR", "2")
     compiled = lucid.compile(lambda x: x * int(os.environ["FACTOR"]), verify=2)
